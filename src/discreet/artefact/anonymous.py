@@ -240,7 +240,7 @@ def _stated(attribute: Attribute) -> dict[str, Any]:
 
 
 def _attribute(stated: Mapping[str, Any]) -> Attribute:
-    """Return the attribute of a plain mapping; raise InvalidProblemError for an unknown kind."""
+    """Return the attribute of a plain mapping `stated`; raise InvalidProblemError for an unknown kind."""
     if stated["kind"] not in _KINDS:
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
     made, values = _KINDS[stated["kind"]], dict(stated)

@@ -66,6 +66,8 @@ def save_choice(release: Release[Selection], path: str | os.PathLike[str]) -> No
 def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
     """Read a choice from a file.
 
+    Linear in the file, plus what building the matroid takes.
+
     Raises
     ------
     InvalidProblemError

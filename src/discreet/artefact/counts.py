@@ -130,7 +130,7 @@ class Sizes:
 
     @staticmethod
     def stated(measured: Measured) -> tuple[NDArray[np.int64], dict[str, Any]]:
-        """Return the noisy numbers of measurements, ``(nodes * sizes,)``, and the plain values beside them."""
+        """Return the noisy numbers of measurements, ``(nodes * sizes,)`` int64, and the plain values beside them."""
         return measured.values.reshape(-1), {
             "kind": measured.kind,
             "scales": _state_scales(measured.scales),
@@ -204,7 +204,7 @@ class Categories:
     def result(
         frame: TableFrame, numbers: NDArray[np.int64], parameters: Mapping[str, Any]
     ) -> RegionTables:
-        """Return the tables of a frame from the published numbers, by marginal, region and entry in this order."""
+        """Return the tables of a frame from the published numbers ``(m,)``, by marginal, region and entry in order."""
         gaps = tuple(
             LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
             for one in parameters.get("gaps", ())
@@ -216,7 +216,7 @@ class Categories:
     def measurement(
         frame: TableFrame, numbers: NDArray[np.int64], made: Mapping[str, Any]
     ) -> MeasuredTables:
-        """Return measured tables from the noisy numbers, marginal by marginal, and the plain values beside them."""
+        """Return measured tables from the noisy numbers ``(m,)``, marginal by marginal, and the plain values `made`."""
         scales = {
             _marginal(frame.domain, name): _read_scales(texts)
             for name, texts in made["scales"].items()
@@ -228,7 +228,7 @@ class Categories:
 
     @staticmethod
     def stated(measured: MeasuredTables) -> tuple[NDArray[np.int64], dict[str, Any]]:
-        """Return the noisy numbers of all marginals, one after the other, and the scales by marginal."""
+        """Return the noisy numbers of all marginals, one after the other, int64 ``(m,)``, and scales by marginal."""
         domain = measured.frame.domain
         scales = {domain.name(q): _state_scales(scales) for q, scales in measured.scales.items()}
         values = [measured.values[q].reshape(-1) for q in measured.frame.marginals]
@@ -411,7 +411,7 @@ def _least_size(frame: Frame, measurement: Mapping[str, Any] | None) -> int:
 
 
 def _by_marginal(frame: TableFrame, numbers: NDArray[np.int64]) -> dict[Any, NDArray[np.int64]]:
-    """Divide a column into the tables of the marginals, one behind the other: ``(n_nodes, entries)`` each."""
+    """Split `numbers` ``(m,)`` into the tables of the marginals, one behind the other: ``(n_nodes, entries)`` each."""
     widths = [frame.domain.size_of(q) for q in frame.marginals]
     parts = np.split(numbers, np.cumsum([frame.tree.n * width for width in widths])[:-1])
     return {
@@ -478,7 +478,10 @@ def _read(
     column: str,
     numbers: str,
 ) -> tuple[Any, NDArray[Any], dict[str, Any]]:
-    """Read a table and its record, and check that every row is about the region and entry that its place stands for."""
+    """Read a table and its record: the frame, the numbers ``(rows,)`` and the metadata. Linear in the rows.
+
+    Raises InvalidProblemError unless every row has the region and entry that its place stands for.
+    """
     import polars as pl
 
     stated = read_meta(path)
@@ -525,7 +528,7 @@ def _check_digest(frame: _PublicFrame, stated: Mapping[str, Any]) -> None:
 
 
 def _check_public(frame: _PublicFrame, provenance: Provenance) -> None:
-    """Refuse a record that assumed other facts to be public."""
+    """Raise InvalidProblemError for a record that assumed other facts to be public than those of the frame."""
     stated = {public.name: public.digest for public in provenance.assumed_public}
     for public in frame.assumed_public():
         if stated.get(public.name) != public.digest:

@@ -97,12 +97,14 @@ def record_of(
 
 
 def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
-    """Read the record of a folder, and see whether its parts are the ones that were written.
+    """Read the record of a folder, and compare its parts with it: `altered` of the result tells whether they differ.
+
+    Reads every part for its hash.
 
     Raises
     ------
     InvalidProblemError
-        For a record that cannot be read.
+        For a record that cannot be read, or without parts.
     """
     where = Path(path)
     expected = f"a folder with a whole {RECORD} of an anonymized table"
@@ -205,7 +207,7 @@ def _scanned(part: Path) -> pl.LazyFrame:
 
 
 def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemError:
-    """Find the part that cannot be read, or whose columns are others."""
+    """Return a refusal that names the part that cannot be read, or whose columns are others."""
     schema = None
     for number, part in enumerate(parts, 1):
         try:
@@ -220,7 +222,7 @@ def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemErro
 
 
 def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyModel) -> Check:
-    """Judge one model on the counts of values in each class."""
+    """Return the check of one model on the counts of values in each class; one grouping of the table."""
     import polars as pl
 
     pairs = table.group_by([*quasi, name]).len(ROWS).collect(engine="streaming")
@@ -242,7 +244,7 @@ def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyMode
 
 
 def codings(values: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number values in their order: told apart as they are stored, and what has one text as one value.
+    """Number values in their order, ``(values,)`` each: as they are stored, and with equal texts as one value.
 
     Whether that makes a class better or worse depends on the model, so that it is asked of both.
     """

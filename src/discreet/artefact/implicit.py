@@ -249,9 +249,10 @@ def _stated_space(space: MetricSpace) -> dict[str, Any]:
 
 
 def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnchoredArtefact:
-    """Read an artefact from the members of its file.
+    """Read an artefact from the members of its file: metadata, and arrays by name; linear in them.
 
-    What the file says of its factors and digest is computed anew, and refused where it differs.
+    What the file says of its factors and digest is computed anew; InvalidProblemError where it differs, or for other
+    members.
     """
     allowed = {"centers", "anchors", "names", "factors", "points", "places", "distances", "binding"}
     parts = [f"ball_{part}" for part in ("secrets", "reports", "weights")]

@@ -334,7 +334,8 @@ def _judge_mechanism(stored: Mechanism | PublishedPoints, kind: str) -> Verdict:
 def _judge_rows(stored: AnonymousTable, path: str, *, is_parts: bool) -> Verdict:
     """Verify an anonymized table, or a folder of its parts, as its record says; the facts include counts of rows.
 
-    Raises InvalidProblemError for a table without a quasi-identifier of the record.
+    Returns checks and facts. Raises InvalidProblemError for a table without a quasi-identifier of the record. A sort
+    of the rows.
     """
     from discreet.artefact.anonymous import ANONYMOUS, recorded_models, unmapped
     from discreet.artefact.folders import count_folder
@@ -371,7 +372,10 @@ def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
 
 
 def _judge_counts(stored: Any, kind: str) -> Verdict:  # noqa: ANN401 - a release or kept measurements
-    """Verify counts by region, or kept measurements; the facts include the method, and what no file can show."""
+    """Verify counts by region, or kept measurements; the facts include the method, and what no file can show.
+
+    Returns checks and facts. The cost is that of the verifier.
+    """
     from discreet.hierarchy import Frame
     from discreet.hierarchy.contingency.verify import NOT_SHOWN as NOT_SHOWN_OF_TABLES
     from discreet.hierarchy.contingency.verify import UNCHECKED

@@ -166,7 +166,9 @@ def different_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
 
 
 def whole_numbers(stated: Any, field: str) -> NDArray[np.int64]:  # noqa: ANN401 - as read from JSON
-    """Read a list of integers; a float that is nearly one is no integer, and the file says another number.
+    """Read a list of integers as int64 ``(m,)``.
+
+    A float that is nearly one is no integer: the file says another number.
 
     Raises
     ------

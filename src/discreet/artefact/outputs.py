@@ -105,7 +105,7 @@ class ReleaseFiles:
 
     @property
     def expected_bytes(self) -> int:
-        """Estimated size of all files."""
+        """Estimate the bytes of all files together, at most 2^30; ``O(files)``."""
         expected = sum(one.expected_bytes for one in self._files.values())
         return min(expected, _MAX_RESERVED_BYTES)
 
@@ -145,6 +145,9 @@ class ReleaseFiles:
 
         The first file is the result, or the text if it has the result. If anything else can't be rendered, or the user
         interrupts that, the rest is kept, and :meth:`place` raises the error once all is in place.
+
+        `made` is the release that passed its verifier, `left` what the ledger has left of its budget, ``None``
+        without a ledger. The bytes hold every file whole: memory is twice their size.
         """
         contents: dict[Path, FileContent] = {}
         text: str | None = None
@@ -182,6 +185,8 @@ class ReleaseFiles:
 
         Raises InvalidProblemError for a file that cannot be written, and after all for a text that could not be
         rendered.
+
+        `packed` is the sequence of bytes that :meth:`pack` returned. Linear in its length.
         """
         text, contents = _unpack(packed)
         for path, content in contents.items():
@@ -257,7 +262,7 @@ def _unpack(packed: bytes) -> tuple[str, dict[Path, FileContent]]:
 
 
 def _digests(contents: Mapping[Path, FileContent]) -> dict[str, str]:
-    """Return the SHA-256 of each file and of its record, by path."""
+    """Return the SHA-256 of each file and of its record, by path; linear in the bytes."""
     data = {str(path): content.data for path, content in contents.items()}
     for path, content in contents.items():
         if content.record:

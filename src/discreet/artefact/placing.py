@@ -102,7 +102,9 @@ def keep(new: Path) -> None:
 
 
 def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
-    """Rename a file of :func:`beside`, and only then let others read it who may read what it replaces.
+    """Rename file `new` of :func:`beside` to `path`, and only then let others read it who may read what it replaces.
+
+    With `private` its owner alone may read it.
 
     Raises
     ------

@@ -79,7 +79,11 @@ class Artefact:
 
 
 def load(path: str | os.PathLike[str]) -> Design[Problem, Multipliers]:
-    """Read a design from a file; see :func:`read`."""
+    """Read a design from a file that :func:`save` wrote; its certificate is read, not verified anew.
+
+    Raises InvalidProblemError for a file that cannot be read, is of another kind, was truncated or altered, or has a
+    later version; see :func:`read`. Linear in the file. :func:`discreet.metricdp.verify` checks what it claims.
+    """
     return read(path).design
 
 
@@ -136,6 +140,8 @@ def open_members(file: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDAr
     """Read the metadata and the arrays of an artefact of a kind, each with its stated hash.
 
     Raises InvalidProblemError for compressed, unknown, missing or altered members, or another kind or version.
+
+    `file` are its bytes; linear in them.
     """
     with zipfile.ZipFile(io.BytesIO(file)) as archive:
         listed = archive.infolist()
@@ -168,7 +174,10 @@ def _known_version(meta: Mapping[str, Any], kind: str) -> None:
 
 
 def _decode(name: str, body: bytes) -> NDArray[Any]:
-    """Read an array whose type is known beforehand and whose size is that of its bytes; refuse any other."""
+    """Read a ``.npy`` array whose type is known by its name and whose size is that of its bytes; a copy.
+
+    Raises InvalidProblemError for any other.
+    """
     buffer = io.BytesIO(body)
     version = np.lib.format.read_magic(buffer)
     if version != (1, 0):
@@ -255,7 +264,10 @@ def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
 def small_space(
     stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int
 ) -> MetricSpace:
-    """Rebuild a space from its distances, and check them against the stated digest and grid."""
+    """Rebuild a space of n secrets from its distances, and check them against the stated digest and grid: ``O(n^2)``.
+
+    Raises InvalidProblemError for arrays of other shapes, or another digest.
+    """
     condensed, points = arrays["distances"], arrays.get("points")
     if condensed.shape != (n * (n - 1) // 2,) or condensed.min(initial=0) < 0:
         expected = f"{n * (n - 1) // 2} non-negative integers"

@@ -131,6 +131,7 @@ def _match(
     """Assign a file of the same bytes to each output, since two releases may have equal bytes.
 
     First a file whose record states the release, then one at the path of the output, then any that states no release.
+    `expected` are (release id, path, SHA-256), `digests` and `charges` are by path of a file.
 
     Returns
     -------

@@ -133,7 +133,10 @@ def table_content(
     meta: Mapping[str, Any],
     labels: Labels | None = None,
 ) -> FileContent:
-    """Render a table as a file of a kind that is written, by its ending, and its record; see :func:`write_table`."""
+    """Render a table as a file of the kind of its ending `suffix`, with its record; see :func:`write_table`.
+
+    `kind` and `meta` go into the record. Linear in the cells.
+    """
     refuse_name(f"table{suffix}", "path")
     columns = {name: str(dtype) for name, dtype in table.schema.items()}
     data = bytes_of(table, suffix, labels=labels)
@@ -234,7 +237,10 @@ def _record(
 
 
 def _place(new: Path, path: Path, stated: Mapping[str, Any]) -> None:
-    """Write the record, rename the table to its final name, and write the record again without the old state."""
+    """Write the record `stated`, rename table `new` to `path`, and write the record again without the old state.
+
+    An interruption leaves a record that tells how far it came. Raises OSError, with the old state restored.
+    """
     record, former = sidecar_of(path), _former(path)
     with uninterrupted():
         put_file(record, encoded({**stated, _UNFINISHED: former}))

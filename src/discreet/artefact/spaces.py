@@ -73,7 +73,7 @@ def space_facts(space: MetricSpace) -> dict[str, Any]:
 def lattice_lengths(
     places: NDArray[np.int64], cell: object, bits: object, n: int
 ) -> LatticeLengths:
-    """Return the lengths of a stored lattice; sizes are checked before memory is taken.
+    """Return the lengths of a stored lattice of `places` ``(n, 2)``, of side `cell`, in units of ``2^-bits``.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def check_bits(bits: object) -> int:
 
 
 def _are_centers(points: NDArray[np.float64], lattice: LatticeLengths) -> bool:
-    """Whether points are the centers of the lattice's cells up to a translation."""
+    """Test whether points ``(n, 2)`` are the centers of the lattice's cells up to a translation."""
     centers = lattice.places[:, ::-1] * float(lattice.cell)
     if points.shape != centers.shape or not np.isfinite(points).all():
         return False

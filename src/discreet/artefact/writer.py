@@ -41,6 +41,8 @@ def save(
 ) -> None:
     """Write a design to a file, whole or not at all.
 
+    Linear in the bytes of the channel, of the space and of the multipliers.
+
     Parameters
     ----------
     design
@@ -138,7 +140,7 @@ def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
 
 
 def encode(array: NDArray[Any], kind: str) -> bytes:
-    """Write an array as ``.npy``, version 1.0, in C order."""
+    """Return an array as ``.npy``, version 1.0, in C order, of dtype `kind`."""
     buffer = io.BytesIO()
     plain = np.ascontiguousarray(array, dtype=kind)
     np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)

@@ -193,7 +193,7 @@ def _stated(
     options: AnonymizeOptions,
     notices: tuple[str, ...],
 ) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
-    """State in the record what was typed, and for the curator what was noticed."""
+    """Return the anonymization with the typed options in its record, and the notices in the curator's diagnostics."""
     stated = {**made.provenance.parameters, "method": options.method}
     stated |= recorded(options.reading, options.recoding)
     if options.demands:
@@ -223,7 +223,10 @@ def _save_key(
 
 
 def _read_models(table: pl.DataFrame, options: AnonymizeOptions) -> dict[str, list[PrivacyModel]]:
-    """Read the demands on each class, and refuse columns that are missing or quasi-identifiers."""
+    """Return the demands on each class by column.
+
+    Raise InvalidProblemError for missing columns or quasi-identifiers.
+    """
     models = read_models(options.demands, field="--require")
     named = [("--require", name) for name in models]
     if options.person:

@@ -113,7 +113,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _logs_json(arguments: Sequence[str]) -> bool:
-    """Return whether standard error is for programs: ``serve`` with ``--log json``, or its variable."""
+    """Test whether standard error is for programs: ``serve`` with ``--log json``, or its variable."""
     if "serve" not in arguments[:1]:
         return False
     typed = [

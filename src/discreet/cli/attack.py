@@ -43,7 +43,7 @@ discreet attack lrgeo --mode places-only
 
 
 def _numbers(given: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between them; refuse anything else."""
+    """Read whole numbers with commas between them; raise InvalidProblemError for anything else."""
     try:
         return tuple(int(part) for part in given.split(","))
     except ValueError:

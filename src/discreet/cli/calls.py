@@ -49,13 +49,9 @@ def _parameter(row: OptionRow) -> inspect.Parameter:
 
 
 def command_again(name: str, options: OptionGroup, *, without: Collection[str] = ()) -> str:
-    """Return a command as one would type it again, from its options.
+    """Return a command line with its options as text, to type it again.
 
-    Examples
-    --------
-    >>> from discreet.cli.row_judges import VerifyOptions
-    >>> command_again("verify", VerifyOptions(file="my table.csv", k=5, quasi=("age", "sex"), optimality=True))
-    "discreet verify 'my table.csv' --optimality -k 5 --quasi age --quasi sex"
+    Options in `without` and defaults are left out.
     """
     words = ["discreet", name]
     for row in rows_of(type(options)):

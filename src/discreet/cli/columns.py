@@ -154,7 +154,10 @@ def warn_of_kept(
     show: bool,
     quiet: bool,
 ) -> None:
-    """Warn of rows that columns published as they are single out; only typed names are repeated."""
+    """Print a warning of rows that columns published unchanged single out; only `typed` names are repeated.
+
+    A pass over each such column; with `show` every column may be named.
+    """
     from discreet.tables.frames import singled_out
 
     for name in (*roles.keep, *roles.sensitive):

@@ -117,7 +117,10 @@ class Commands(TyperGroup):
         return TyperCommand(cmd_name, help=summary, rich_help_panel=_PANEL)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
-        """Find the command that is run, and import it."""
+        """Return the command that is run, imported now.
+
+        Raise InvalidProblemError for an unknown command or an old option.
+        """
         if args and self.get_command(ctx, args[0]) is None:
             near = get_close_matches(args[0], self.list_commands(ctx), 1)
             hint = f"; the nearest is {near[0]}" if near else ""

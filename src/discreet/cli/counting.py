@@ -310,7 +310,10 @@ def release_counts(
     arguments: Mapping[str, Any],
     outputs: Callable[[Any], ReleaseFiles],
 ) -> Release[Any]:
-    """Plan, charge the ledger, release and write, by the public call of the library."""
+    """Plan, charge the ledger, release and write, by the public call of the library.
+
+    `arguments` are those of one kind.
+    """
     import discreet
 
     read_as = recorded(options.reading, options.recoding)
@@ -382,7 +385,10 @@ def render_counts(
     left: tuple[Fraction, ...] | None,
     more: Mapping[str, Any],
 ) -> str:
-    """Render what may be published, and nothing else: no time, which depends on the records."""
+    """Render what may be published, and nothing else, as text or JSON: no time, which depends on the records.
+
+    `left` is what the ledger has left, `more` the facts of this kind of counts.
+    """
     tree = outcome.result.frame.tree
     data = outcome_facts(
         outcome,

@@ -69,7 +69,10 @@ def demo(options: DemoOptions) -> None:
 
 
 def _write_files(folder: Path, options: DemoOptions) -> None:
-    """Write the files of the first commands, and show the commands."""
+    """Write the files of the first commands into `folder`, and print the commands.
+
+    Raises InvalidProblemError if one of them is there, or the folder cannot be written.
+    """
     from discreet.cli.app import FIRST
     from discreet.datasets.first import first_files
 

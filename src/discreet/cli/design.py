@@ -134,7 +134,7 @@ def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesig
 def _solve_for_all(
     stated: DesignStatement, options: DesignOptions
 ) -> tuple[Minimax | None, MetricDesign | None, Status]:
-    """Design for the worst of several priors; return the result, or the best design so far, and the status."""
+    """Design for the worst of several priors; return the result, or the best design so far, and the exit status."""
     from discreet.metricdp import minimax
     from discreet.metricdp.design import Interrupted
 
@@ -192,7 +192,7 @@ def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
 
 
 def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
-    """Return the same as text."""
+    """Return the worst loss with its bounds, and the loss and weight of each prior, as text."""
     lines = [f"worst expected loss  {printed.bounds(made.lower, made.upper)}"]
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True

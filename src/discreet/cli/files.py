@@ -77,7 +77,10 @@ def open_any(path: str) -> Artefact | AnchoredArtefact:
 def write_channel(
     design: Design[Problem, Multipliers], path: str | None, labels: Sequence[str] | None
 ) -> None:
-    """Write a channel where one was requested."""
+    """Write a design with the names of its secrets to `path`, in the library's own format; nothing without a path.
+
+    Raises InvalidProblemError, naming ``--output``, as :func:`discreet.artefact.save`.
+    """
     if path is None:
         return
     from discreet.artefact import save
@@ -131,7 +134,7 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
 def check_table_names(
     written: Mapping[str, str | None], suffixes: Sequence[str] = (".csv", ".parquet")
 ) -> None:
-    """Refuse names of tables whose endings say nothing."""
+    """Raise InvalidProblemError for paths of tables, by option, that end in none of `suffixes`."""
     *first_endings, last_ending = suffixes
     for option, path in written.items():
         if path is not None and Path(path).suffix.lower() not in suffixes:

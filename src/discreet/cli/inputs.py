@@ -125,7 +125,10 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 
 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
-    """Return weights divided by their sum, and the sum; refuse negative ones, or a sum not positive and finite."""
+    """Return weights ``(n,)`` divided by their sum, and the sum.
+
+    Refuse negative ones, or a sum not positive and finite.
+    """
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         got = f"{printed.estimate(weights[row])} at {row}"
@@ -148,7 +151,7 @@ def read_loss(text: str) -> str | NDArray[np.float64]:
 def parse_reports(
     text: str, names: Mapping[str, int], *, option: str = "--reports"
 ) -> NDArray[np.int64]:
-    """Read secrets of an option: indices or labels, separated by commas, or in a file, one a line."""
+    """Read secrets of an option, int64 ``(m,)``: indices or labels, separated by commas, or in a file, one a line."""
     path = Path(text)
     try:
         typed = path.read_text(encoding="utf-8") if path.is_file() else text.replace(",", "\n")

@@ -64,7 +64,7 @@ class _Columns:
 
 
 def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
-    """Anonymize files, into a folder of parts or a file."""
+    """Anonymize files, into a folder of parts or a file, print the facts, and return the exit status."""
     from discreet.core.jit import compiling
     from discreet.streaming.engines import connected
 
@@ -165,7 +165,10 @@ def _anonymize(
     client: object,
     on_progress: Callable[[Progress], None] | None,
 ) -> Anonymization[Path, FileDiagnostics]:
-    """Check the columns by the first rows and by scans, and anonymize."""
+    """Check the columns by the first rows and by scans, and anonymize piece by piece; a few passes over the files.
+
+    `memory` is in bytes; `client` is a scheduler's, or ``None``.
+    """
     from discreet.artefact.folders import parts_of
     from discreet.streaming import anonymize_files
     from discreet.streaming.pieces import pieces_of, scan_pieces

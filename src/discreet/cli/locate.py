@@ -190,7 +190,7 @@ def locate(options: LocateOptions) -> int:
 
 
 def _check_seconds(wait: float, refresh: float) -> None:
-    """Refuse times that never end, and what is no number, which no time exceeds."""
+    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too."""
     for name, seconds, most in (
         ("--wait", wait, sys.float_info.max),
         ("--refresh", refresh, math.inf),
@@ -243,7 +243,10 @@ def _show(
 
 
 def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | None:
-    """Fetch the roads, for the map: now, since later a place might be known. The map can do without."""
+    """Fetch the region's roads from the server, for the map; ``None``, with a warning, where it gives none.
+
+    Now, since later a place might be known.
+    """
     from discreet.lrgeo import Region
     from discreet.lrgeo.messages import read_message
 

@@ -195,7 +195,10 @@ def read_guarantee(
 
 
 def read_method(methods: Methods, typed: str | None, *, accept_no_guarantee: bool = False) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
-    """Read ``--method``, and say where a method without a guarantee is refused how to run it for comparison."""
+    """Return the method named `typed`, ``None`` for the default.
+
+    Refuse one without a guarantee, with the way to run it.
+    """
     if typed is not None and not accept_no_guarantee:
         record = methods.find(typed, "--method", methods.proven)
         if record.guarantee is None:

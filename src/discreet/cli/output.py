@@ -139,7 +139,7 @@ def emit(
     text: str,
     certificate: Certificate | None = None,
 ) -> None:
-    """Write a command's result to standard output; see :func:`rendered`."""
+    """Print a command's result, `data` as JSON or `text`, with its certificate; see :func:`rendered`."""
     put_out(rendered(command, options, data, text, certificate))
 
 
@@ -150,7 +150,7 @@ def rendered(
     text: str,
     certificate: Certificate | None = None,
 ) -> str:
-    """Render a command's result as JSON or as text, which ends with what was proved."""
+    """Render a command's result as JSON of `data`, or as `text`, which ends with what `certificate` proves."""
     if options.as_json:
         return json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     if certificate is not None:

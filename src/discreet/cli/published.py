@@ -85,7 +85,10 @@ def plan_of(
     epsilon: str | None,
     every_point: bool | None,  # noqa: FBT001 - None where neither was typed
 ) -> Plan:
-    """Read what is published, or what is to be designed."""
+    """Return what is published, from a file, or what is to be designed, from the options.
+
+    Raises InvalidProblemError for options that describe a region beside a file.
+    """
     if mechanism is None:
         region, guarantee = _stated(options, epsilon)
         return Plan(region, guarantee, every_point is not False, None)

@@ -126,7 +126,7 @@ def query(options: QueryOptions) -> None:
 
 
 def _query_tables(measured: MeasuredTables, options: QueryOptions) -> None:
-    """Answer from noisy marginals."""
+    """Answer a question from noisy marginals, and print and write the answers."""
     from discreet.hierarchy.contingency import query as query_tables
 
     if options.zeros not in {"held", "free"}:
@@ -183,12 +183,9 @@ def _write(
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Read categories by attribute.
+    """Read categories by attribute from ``ATTRIBUTE=CATEGORY,...``.
 
-    Examples
-    --------
-    >>> parse_where(["sex=F", "age=0-17,18-64"])
-    {'sex': ['F'], 'age': ['0-17', '18-64']}
+    Raise InvalidProblemError for a repeated attribute.
     """
     where: dict[str, list[str]] = {}
     for text in texts:
@@ -202,16 +199,7 @@ def parse_where(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def parse_sizes(text: str) -> list[int]:
-    """Read sizes and ranges of sizes.
-
-    Examples
-    --------
-    >>> parse_sizes("1-3,7")
-    [1, 2, 3, 7]
-    >>> parse_sizes("3-1")
-    Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: --sizes: expected sizes such as 1-7,10, got '3-1'
-    """
+    """Read sizes and ranges of sizes, such as ``1-7,10``; raise InvalidProblemError for others, or a repeated size."""
     sizes: list[int] = []
     for part in text.split(","):
         ends = _RANGE.fullmatch(part)
@@ -227,7 +215,10 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
-    """Return the path of a region from its name, as tables write it."""
+    """Return the path of a region from its name, as tables write it; raise InvalidProblemError for an unknown one.
+
+    Linear in the regions.
+    """
     from discreet.hierarchy.result import region_names
 
     names = region_names(tree)

@@ -78,7 +78,7 @@ def sample(options: SampleOptions) -> None:
 
 
 def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
-    """Find a secret by label or index.
+    """Return the number, below n, of a secret typed by label or index.
 
     Raises
     ------

@@ -242,7 +242,10 @@ def _without_guarantee(
     method: Any,  # noqa: ANN401 - of several kinds
     watch: Any,  # noqa: ANN401 - a function of an objective
 ) -> Unproven[Selection]:
-    """Choose by a method without a guarantee; `watch` wraps the objective. Reads the private records."""
+    """Choose by a method without a guarantee, from all records; `watch` wraps the objective, to report draws.
+
+    `data` are the arguments of :func:`state_selection`. The cost is that of the method.
+    """
     from discreet.submodular import reproduce
     from discreet.submodular.selecting import state_selection
 
@@ -287,7 +290,10 @@ def _rendered_plan(
     method: Method | None,
     data: dict[str, Any],
 ) -> str:
-    """Check the names and the shape of the records, and render what a choice would do and cost."""
+    """Check the names and the shape of the records, and render what a choice would do and cost.
+
+    `data` are the arguments of :func:`state_selection`. No value of a record is read.
+    """
     from discreet.submodular import plan
     from discreet.submodular.method import draws_in_words, score_noise
     from discreet.submodular.selecting import state_selection
@@ -329,7 +335,10 @@ def _rendered_plan(
 
 
 def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
-    """Read the guarantee that is wanted, or that there is none."""
+    """Return the requested guarantee, or ``None`` without one.
+
+    Raise InvalidProblemError for amounts that do not fit.
+    """
     amounts = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
         if any(value is not None for value in (*amounts, budget.delta, budget.ledger)):
@@ -378,7 +387,7 @@ def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
 
 
 def _rendered(outcome: Outcome, options: SelectOptions) -> str:
-    """Render the chosen elements, with the accountant's lines."""
+    """Render the chosen elements, with the accountant's lines, as text or JSON."""
     text = str(outcome) if isinstance(outcome, Release) else facts(public_facts(outcome))
     data = outcome_facts(
         outcome,

@@ -173,7 +173,10 @@ def _known(command: Any) -> dict[str, bool]:  # noqa: ANN401 - a class that depe
 
 
 def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:  # noqa: ANN401 - as above
-    """Replace names of options, and write each as a word of its own, with its value behind it."""
+    """Replace spellings of options by ours, and write each as a word of its own, with its value behind it.
+
+    What was replaced is added to `notes`.
+    """
     known, made, is_value = _known(command), [], False
     for at, word in enumerate(words):
         if is_value or word in {"-", "--"} or not re.match(r"-+[A-Za-z]", word):
@@ -198,7 +201,10 @@ def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:
 
 
 def _is_joined(typed: str, known: dict[str, bool]) -> bool:
-    """Return whether a word is a short option with its value, as in ``-k5``, or several flags, as in ``-qv``."""
+    """Test whether a word is a short option with its value, as in ``-k5``, or several flags, as in ``-qv``.
+
+    `known` maps options to whether they take a value.
+    """
     if typed.startswith("--") or typed[:2] not in known:
         return False
     if known[typed[:2]]:
@@ -207,7 +213,10 @@ def _is_joined(typed: str, known: dict[str, bool]) -> bool:
 
 
 def _ours(typed: str, known: dict[str, bool]) -> str | None:
-    """Return our name of an option, ``FILE``, or ``None`` where nothing is near without a doubt."""
+    """Return our name of an option, ``FILE``, or ``None`` where nothing is near without a doubt.
+
+    `known` are the command's options.
+    """
     key = typed.lstrip("-").replace("_", "-").strip("-")
     for each in dict.fromkeys((key, key.lower())):
         for form in (
@@ -261,7 +270,10 @@ def _values(words: Sequence[str], name: str, command: Any) -> list[str]:  # noqa
 
 
 def _names(value: str, left: list[str], takes_file: bool) -> str:  # noqa: FBT001 - whether the command takes a file
-    """Take words off the front that continue a list of names, and return the list as one word."""
+    """Join words that continue a list of names to `value`, taking them off the front of `left`; return one word.
+
+    With `takes_file` a word that is a file ends the list.
+    """
     while left and not re.match(r"-+[A-Za-z]", left[0]):
         joined = value.rstrip().endswith(",") or left[0].startswith(",")
         if not joined and takes_file and (Path(left[0]).suffix != "" or Path(left[0]).exists()):
@@ -271,7 +283,10 @@ def _names(value: str, left: list[str], takes_file: bool) -> str:  # noqa: FBT00
 
 
 def _value(option: str, text: str, command: str, unit: str) -> str:
-    """Rewrite the value of one option; what is not known stays as it is."""
+    """Return the value of one option in our spelling; an unknown one stays as it is.
+
+    `unit` is what a length without a unit is meant in.
+    """
     if option in _LENGTHS:
         return _length(text, unit)
     if option == "--unit" and command not in {"design", "compare", "serve"}:

@@ -184,7 +184,7 @@ def state(file: str | None, places: PlaceOptions, aims: AimOptions) -> DesignSta
 def state_any(
     file: str | None, places: PlaceOptions, aims: AimOptions, label: str | None
 ) -> DesignStatement | ImplicitStatement:
-    """Do the same for up to 131,072 secrets, which beyond 5,120 are stated without a table.
+    """Return the statement of a design of up to 131,072 secrets; beyond 5,120 it has no table.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def _read_secrets(
 
 
 def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
-    """Return the problem, guarantee and priors of a design; refuse a prior beside several."""
+    """Return the problem, guarantee and priors of a design; raise InvalidProblemError for a prior beside several."""
     problem = Problem(
         secrets.space,
         utility_loss=read_loss(aims.loss),
@@ -271,7 +271,7 @@ def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
 
 
 def _read_forbidden(typed: str, names: Mapping[str, int]) -> NDArray[np.int64]:
-    """Read reports that are forbidden to all secrets, or pairs of a secret and a report."""
+    """Read reports that are forbidden to all secrets, int64 ``(m,)``, or pairs of a secret and a report ``(m, 2)``."""
     if ">" not in typed:
         return parse_reports(typed, names, option="--forbid")
     pairs = [pair.partition(">")[::2] for pair in typed.split(",")]
@@ -288,7 +288,7 @@ def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
 def _read_priors(
     typed: str, table: pl.DataFrame | None, names: Mapping[str, int]
 ) -> tuple[tuple[str, NDArray[np.float64]], ...]:
-    """Read priors as ``--prior`` does, names separated by commas, and normalize each."""
+    """Read priors as ``--prior`` does, names separated by commas, and normalize each: name and floats ``(n,)``."""
     named = [name.strip() for name in typed.split(",")]
     if len(set(named)) < len(named):
         raise InvalidProblemError("--priors", "different priors", repr(typed))
@@ -302,7 +302,7 @@ def _read_priors(
 
 
 def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
-    """Return the unit of distance, from its option, the budget or the metric; refuse two, or none."""
+    """Return the unit of distance, from its option, the budget or the metric; refuse two units, or none."""
     if places.unit and budget_unit and places.unit != budget_unit:
         raise InvalidProblemError(
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
@@ -400,7 +400,7 @@ def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[n
 
 
 def _texts(table: pl.DataFrame, name: str) -> list[str]:
-    """Return a column of labels as texts; refuse a missing column or label."""
+    """Return a column of labels as texts; raise InvalidProblemError for a missing column or label."""
     if name not in table.columns:
         known = ", ".join(table.columns)
         raise InvalidProblemError("--label", f"a column of the table ({known})", repr(name))
@@ -440,7 +440,10 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
 
 
 def _doubts(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
-    """Return a warning if half of the secrets are nearly told apart from their nearest ones, else nothing."""
+    """Return a warning if half of the secrets are nearly told apart from their nearest ones, else an empty list.
+
+    `nearest` ``(n,)`` are distances to the nearest other secret, in the unit.
+    """
     if not len(nearest):
         return []
     nats = float(np.median(nearest)) * float(guarantee.epsilon)

@@ -39,6 +39,8 @@ def compose(first: DPGuarantee, *rest: DPGuarantee) -> DPGuarantee: ...
 def compose(first: DPGuarantee | MetricDP, *rest: DPGuarantee | MetricDP) -> DPGuarantee | MetricDP:
     """Guarantee of all outputs together, when each was made with its own randomness.
 
+    ``O(k)`` fractions for k guarantees.
+
     Parameters
     ----------
     first, *rest
@@ -277,7 +279,10 @@ def to_approx_dp(guarantee: ZeroConcentratedDP, *, delta: Exact) -> ApproxDP:
 
 
 def _best_order(rho: float, log_delta: float) -> Fraction:
-    """Find a nearly best order; any order above 1 gives a valid guarantee."""
+    """Find a nearly best order, above 1, to convert `rho` at ``ln delta``; any order above 1 gives a valid guarantee.
+
+    100 steps of golden section.
+    """
 
     def epsilon(t: float) -> float:
         b = math.exp(t)

@@ -84,7 +84,10 @@ class InvalidProblemError(DiscreetError, ValueError):
     def renamed(
         self, field: str, *, expected: str | None = None, got: object = None
     ) -> InvalidProblemError:
-        """Return the same refusal of an argument of another name, with what else differs at an entrance."""
+        """Return the same refusal of an argument named `field` at an entrance, with the same code.
+
+        `expected` and `got` replace the texts of this error where given.
+        """
         expected = self.expected if expected is None else expected
         return InvalidProblemError(
             field, expected, self.got if got is None else got, code=self.code

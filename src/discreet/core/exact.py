@@ -211,7 +211,10 @@ def _magnitude(x: Fraction) -> int:
 
 
 def _exp_positive(x: Fraction, work: int, *, up: bool) -> int:
-    """Bracket ``2^work e^x`` for ``x >= 0`` from one side."""
+    """Bound ``2^work e^x`` for ``x >= 0`` by an integer: from above with `up`, else from below.
+
+    A Taylor series after halvings, each term rounded that way: about `work` terms at most.
+    """
     if x == 0:
         return 1 << work
     halvings = max(0, (x.numerator // x.denominator).bit_length() + 1)
@@ -303,7 +306,10 @@ def _log(x: Fraction, bits: int, *, up: bool) -> int:
 
 
 def _twice_artanh(t: Fraction, work: int, *, up: bool) -> int:
-    """Bracket ``2^work * 2 artanh(t)`` for ``0 <= t <= 1/3`` from one side."""
+    """Bound ``2^work * 2 artanh(t)`` for ``0 <= t <= 1/3`` by an integer: from above with `up`, else from below.
+
+    A series with each term rounded that way: about ``work / 3`` terms.
+    """
     square = t * t
     scaled = 2 * t * (1 << work)
     power = math.ceil(scaled) if up else math.floor(scaled)

@@ -83,7 +83,7 @@ def need_compiler() -> None:
 
 
 def _plain(function: F) -> F:
-    """Run a kernel as Python does, on small arrays only; as compiled code it warns of no overflow."""
+    """Return a kernel that runs as Python does, on small arrays only; like compiled code it warns of no overflow."""
 
     @wraps(function)
     def run(*given: object) -> object:

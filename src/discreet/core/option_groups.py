@@ -173,7 +173,10 @@ class OptionGroup:
         return any(getattr(self, row.name) != row.default for row in rows_of(group))
 
     def refuse(self, names: Iterable[str], expected: str, got: str | None = None) -> None:
-        """Refuse the first of some options that has another value than its default; unknown names are ignored."""
+        """Raise InvalidProblemError for the first of `names` that has another value than its default.
+
+        `expected` and `got` are texts of the message; unknown names are ignored.
+        """
         rows = {row.name: row for row in rows_of(type(self))}
         for row in (rows[name] for name in names if name in rows):
             value = getattr(self, row.name)

@@ -230,7 +230,9 @@ class Design(Generic[ProblemT, WitnessT]):
 
     @cached_property
     def loss_by_secret(self) -> NDArray[np.float64]:
-        """Expected loss of each secret, whatever its prior, rounded up.
+        """Expected loss of each secret, ``(n_secrets,)`` float64, whatever its prior, rounded up.
+
+        ``O(n_secrets * n_reports)``.
 
         Raises
         ------
@@ -246,7 +248,11 @@ class Design(Generic[ProblemT, WitnessT]):
 
     @property
     def loss_quantiles(self) -> dict[str, float]:
-        """Loss that half and 95 % of the secrets do not exceed, each secret counted once, and the worst loss."""
+        """Quantiles of the loss of the secrets, each counted once: ``{"median": ..., "95 %": ..., "worst": ...}``.
+
+        In the unit of the loss, rounded up: at least half of the secrets lose at most the median. The cost and the
+        errors are those of :attr:`loss_by_secret`, and a sort.
+        """
         ascending, n = np.sort(self.loss_by_secret), len(self.loss_by_secret)
         counts = {"median": -(-n // 2), "95 %": -(-95 * n // 100), "worst": n}
         return {name: float(ascending[count - 1]) for name, count in counts.items()}
@@ -471,7 +477,7 @@ def public_facts(
 
 
 def _assumed(provenance: Provenance) -> str:
-    """Fold the inputs that were assumed to be public."""
+    """Return the inputs that were assumed to be public as folded HTML; "" where there are none."""
     if not provenance.assumed_public:
         return ""
     lines = [(each.name, each.description) for each in provenance.assumed_public]

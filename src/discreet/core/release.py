@@ -106,7 +106,11 @@ class ReleaseLedger(Protocol):
         stated: Mapping[str, Any],
         room: int,
     ) -> Amounts | None:
-        """Reserve `room` bytes for the spool, then charge durably; return what the dataset has left."""
+        """Reserve `room` bytes for the spool, then charge durably; return what the dataset has left.
+
+        `stated` are facts for the record. Raises BudgetError where the budget or the disk does not suffice; nothing
+        is charged then.
+        """
         ...
 
     def begin_reading(self, release_id: str) -> None:

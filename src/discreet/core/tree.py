@@ -79,6 +79,8 @@ class Tree:
     def from_paths(cls, paths: Iterable[Sequence[Hashable]], *, root: Hashable = "all") -> Tree:
         """Tree with a leaf at the end of each path.
 
+        Linear in the labels of all paths.
+
         Parameters
         ----------
         paths
@@ -129,6 +131,8 @@ class Tree:
     @classmethod
     def from_parents(cls, labels: Sequence[Hashable], parents: Sequence[Hashable | None]) -> Tree:
         """Tree of labels and the labels of their parents.
+
+        Linear in the labels.
 
         Parameters
         ----------
@@ -206,7 +210,10 @@ class Tree:
 
     @cached_property
     def child_start(self) -> NDArray[np.int64]:
-        """Array ``(n + 1,)``: the children of node ``v`` are ``child_start[v] .. child_start[v + 1] - 1``."""
+        """Array ``(n + 1,)``: the children of node ``v`` are ``child_start[v] .. child_start[v + 1] - 1``.
+
+        ``O(n)``, once.
+        """
         counts = np.bincount(self.parents[1:], minlength=self.n)
         return _frozen(np.concatenate([[1], 1 + np.cumsum(counts)]))
 
@@ -232,7 +239,10 @@ class Tree:
 
     @cached_property
     def level_start(self) -> NDArray[np.int64]:
-        """Array ``(depth + 2,)``: the nodes of level ``l`` are ``level_start[l] .. level_start[l + 1] - 1``."""
+        """Array ``(depth + 2,)``: the nodes of level ``l`` are ``level_start[l] .. level_start[l + 1] - 1``.
+
+        ``O(depth log n)``, once.
+        """
         return _frozen(np.searchsorted(self.levels, np.arange(self.depth + 2)))
 
     @cached_property
@@ -249,7 +259,7 @@ class Tree:
 
     @cached_property
     def leaf_counts(self) -> NDArray[np.int64]:
-        """Array ``(n,)``: how many leaves are below each node; 1 for a leaf."""
+        """Array ``(n,)`` int64: number of leaves below each node; 1 for a leaf. ``O(n)``, at the first access."""
         return _frozen(self.totals(np.ones(len(self.leaves), dtype=np.int64)))
 
     def totals(self, values: ArrayLike) -> NDArray[Any]:
@@ -331,18 +341,26 @@ class Tree:
         return np.array(x)
 
     def ancestors(self, node: int) -> NDArray[np.int64]:
-        """Return the nodes from the root to a node, both included, ``(depth + 1,)``. `node` is not checked."""
+        """Return the nodes from the root to `node`, both included, int64 ``(depth + 1,)``; ``O(depth)``.
+
+        `node` is not checked.
+        """
         upward = [node]
         while upward[-1]:
             upward.append(int(self.parents[upward[-1]]))
         return np.array(upward[::-1])
 
     def path(self, node: int) -> tuple[Hashable, ...]:
-        """Return the labels from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`."""
+        """Return the labels from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`.
+
+        ``O(depth)``.
+        """
         return tuple(self.labels[at] for at in self.ancestors(node)[1:].tolist())
 
     def find(self, path: Sequence[Hashable]) -> int:
         """Find the node at the end of a path of labels that begins below the root; 0, the root, for an empty path.
+
+        ``O(depth)``.
 
         Raises
         ------
@@ -366,6 +384,8 @@ class Tree:
         self, *, level: int | None = None, paths: Sequence[Sequence[Hashable]] | None = None
     ) -> NDArray[np.int64]:
         """Return the nodes of a level, or the nodes at the ends of paths.
+
+        ``O(n)`` for a level, ``O(depth)`` for each path.
 
         Parameters
         ----------

@@ -119,7 +119,10 @@ def most_central(points: NDArray[np.float64]) -> int:
 
 
 def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
-    """Return pixel coordinates of points: x to the right, y upwards, one scale for both."""
+    """Return pixel coordinates ``(n, 2)`` of points: x to the right, y upwards on the page, one scale for both.
+
+    Latitude and longitude are drawn as on a map.
+    """
     plane = points
     if metric == "haversine":
         shrink = np.cos(np.radians(points[:, 0].mean()))
@@ -194,7 +197,7 @@ def row_on_map(
 
 
 def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
-    """Draw points in the plane, at most some hundred of them, evenly chosen; nothing for others."""
+    """Return an SVG of points ``(n, 2)``, at most some hundred of them, evenly chosen; "" where they can't be drawn."""
     if points is None or not _drawable(points):
         return ""
     placed = _on_page(points, metric)
@@ -245,7 +248,10 @@ def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
 
 
 def heat(chances: NDArray[np.float64], label: str) -> str:
-    """Draw a table of probabilities as an SVG, the largest darkest; a large table is averaged over blocks."""
+    """Return an SVG of a table of probabilities ``(n, k)``, the largest darkest.
+
+    A large table is averaged over blocks.
+    """
     table = chances
     for axis in (0, 1):
         cuts = np.linspace(
@@ -279,7 +285,7 @@ def rows_of(lines: Sequence[tuple[str, object]]) -> str:
 
 
 def plan_view(guarantee: object, lines: str, picture: str = "") -> str:
-    """Show a plan: what it promises, a picture, and its lines, each a name, spaces and what is said."""
+    """Return HTML of a plan: what it promises, a picture, and its lines, each a name, two spaces and a text."""
     pairs = []
     for line in lines.split("\n"):
         name, gap, rest = line.partition("  ")

@@ -175,7 +175,10 @@ def made_census(
 
 
 def _divide(shares: NDArray[np.float64], total: int, *, least: int = 1) -> NDArray[np.int64]:
-    """Divide a total in proportion to shares, by largest remainders, each part at least `least`."""
+    """Divide a total in proportion to shares ``(m,)``, by largest remainders, each part at least `least`.
+
+    Int64 ``(m,)``.
+    """
     exact = least + shares / shares.sum() * (total - least * len(shares))
     parts: NDArray[np.int64] = np.floor(exact).astype(np.int64)
     missing = total - int(parts.sum())
@@ -196,7 +199,10 @@ def _shares(max_size: int, variant: str) -> NDArray[np.float64]:
 
 
 def _stand_out(generator: Generator, counts: NDArray[np.int64], outliers: int) -> None:
-    """Replace a group of the most frequent size of some county by one of a large size."""
+    """Replace, `outliers` times and in place, a group of the most frequent size of a county by one of a large size.
+
+    `counts` is ``(counties, sizes)``.
+    """
     weights = counts.sum(axis=1) / counts.sum()
     for _ in range(outliers):
         county = int(generator.choice(len(counts), p=weights))

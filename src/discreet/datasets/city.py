@@ -96,6 +96,8 @@ class City:
     def travel(self, *, directed: bool = False) -> NDArray[np.float64]:
         """Return the driving distances between all pairs of junctions, in kilometers.
 
+        n searches by Dijkstra, ``O(n m log n)`` for n junctions and m roads.
+
         Parameters
         ----------
         directed
@@ -236,7 +238,7 @@ def made_city(n: int = 150, *, seed: int = 7) -> City:
 
 
 def _river(generator: Generator, radius: float) -> NDArray[np.float64]:
-    """Bend a course through the city, just south of the center."""
+    """Return a course ``(49, 2)`` through the city, just south of the center, in kilometers."""
     x = np.linspace(-1.35, 1.35, 49)
     phase = generator.uniform(0, 2 * np.pi)
     bend = 0.13 * np.sin(2.1 * x + phase) + 0.05 * np.sin(5.3 * x + 2 * phase)
@@ -247,7 +249,7 @@ def _river(generator: Generator, radius: float) -> NDArray[np.float64]:
 def _throw(
     generator: Generator, n: int, radius: float, river: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Throw junctions, keeping each only where it is not too close to the others and not in the water."""
+    """Draw n junctions ``(n, 2)``, each only where it is not too close to the others and not in the water."""
     joined: list[NDArray[np.float64]] = []
     crowded = 0
     while len(joined) < n:
@@ -276,7 +278,7 @@ def _direction(generator: Generator) -> NDArray[np.float64]:
 def _roads(
     generator: Generator, points: NDArray[np.float64], river: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the sorted roads, and a mask of the bridges."""
+    """Return the sorted roads ``(m, 2)``, and a mask ``(m,)`` of the bridges over `river` ``(p, 2)``."""
     edges = _gabriel(points)
     middle = points[edges].mean(axis=1)
     length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
@@ -294,7 +296,10 @@ def _roads(
 
 
 def _gabriel(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Keep the Delaunay edges whose circle, with the edge as its diameter, is empty [GS69]_."""
+    """Return the Delaunay edges ``(m, 2)`` whose circle, with the edge as its diameter, is empty [GS69]_.
+
+    `points` is ``(n, 2)``. ``O(n m)``.
+    """
     from scipy.spatial import Delaunay
 
     triangles = Delaunay(points).simplices
@@ -308,7 +313,7 @@ def _gabriel(points: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _in_tree(edges: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask of the edges of the minimum spanning tree."""
+    """Return a mask ``(m,)`` of the edges ``(m, 2)`` of the minimum spanning tree, `weights` ``(m,)``."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -323,7 +328,10 @@ def _cross(
     c: NDArray[np.float64],
     d: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Return for each segment ``a b`` and each segment ``c d`` whether they cross."""
+    """Return for each segment ``a b`` and each segment ``c d`` whether they cross.
+
+    ``(m, p)`` booleans from ``(m, 2)``, ``(p, 2)``.
+    """
 
     def side(
         p: NDArray[np.float64], q: NDArray[np.float64], r: NDArray[np.float64]
@@ -347,7 +355,10 @@ def _one_way(
     lengths: NDArray[np.float64],
     wet: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Choose one-way roads downtown, outside a spanning tree, so that all junctions stay connected."""
+    """Return a mask ``(m,)`` of one-way roads, drawn downtown, outside a spanning tree: junctions stay connected.
+
+    `wet` marks bridges, which stay open both ways.
+    """
     spare = ~_in_tree(edges, lengths)
     downtown = np.hypot(*points[edges].mean(axis=1).T) < np.median(np.hypot(*points.T))
     drawn: NDArray[np.bool_] = generator.random(len(edges)) < np.where(downtown, 0.5, 0.1)
@@ -355,7 +366,10 @@ def _one_way(
 
 
 def _prior(generator: Generator, points: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-    """Heap demand on the center and on a few other places, and roughen it."""
+    """Return the demand at each of points ``(n, 2)``, which sums to 1.
+
+    Heaped on the center and a few other places, rough.
+    """
     heaps = [(np.zeros(2), 1.0, 0.28)]
     heaps += [
         (generator.uniform(0.35, 0.8) * radius * _direction(generator), w, 0.13)

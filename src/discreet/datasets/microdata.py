@@ -21,6 +21,8 @@ _AGES = (25, 60, 35, 55, 70, 40)
 def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
     """Generate patients: ``age``, ``sex``, ``zip`` and ``disease``.
 
+    ``O(n)``.
+
     Parameters
     ----------
     n
@@ -72,6 +74,8 @@ def zip_paths() -> list[tuple[str, str, str]]:
 
 def made_people(n: int = 10_000, *, seed: int = 0) -> dict[str, NDArray[np.int64]]:
     """Generate people of a census, with the columns and ranges that censuses of persons have.
+
+    ``O(n)``.
 
     Parameters
     ----------

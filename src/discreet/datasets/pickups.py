@@ -112,7 +112,7 @@ def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
 
 
 def _rotate(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rotate the strip clockwise; its length points north at first."""
+    """Rotate points ``(n, 2)`` of the strip clockwise; its length points north at first."""
     along, across = points[:, 0], points[:, 1]
     east = along * np.sin(_TURN) + across * np.cos(_TURN)
     north = along * np.cos(_TURN) - across * np.sin(_TURN)

@@ -317,7 +317,7 @@ def _compare_mechanism(
     k: Any,  # noqa: ANN401 - as above
     methods: str | Sequence[str] | None,
 ) -> MechanismComparison:
-    """Measure the losses of a mechanism's methods on synthetic data.
+    """Measure the losses of a mechanism's methods on synthetic data, one run for each method and value.
 
     Raises InvalidProblemError for no value of its parameter, or one of the other's.
     """

@@ -74,7 +74,7 @@ class PeakMemory:
 
 
 def _read(name: str) -> int | None:
-    """Read one line of the kernel's account of this process, in bytes."""
+    """Return one line of the kernel's account of this process, in bytes; ``None`` where there is none."""
     try:
         text = _STATUS.read_text(encoding="ascii")
     except OSError:

@@ -144,6 +144,8 @@ def risk(
 ) -> TableRisks:
     r"""Measure how likely an attacker is to find people in a table, by the sizes of equivalence classes.
 
+    One sort of the rows by quasi-identifiers, and one for each column of `sensitive`.
+
     Parameters
     ----------
     table
@@ -299,7 +301,7 @@ def risk(
 
 
 def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a dataframe or a mapping
-    """Refuse nested cells of a dataframe as those of a file are."""
+    """Raise InvalidProblemError for nested cells of a dataframe in the columns `names`, as for a file."""
     if is_lazy(rows):
         return
     columns = getattr(rows, "columns", ())
@@ -356,9 +358,10 @@ class _Source:
         sensitive: Sequence[str],
         people: Problem | None,
     ) -> Risk:
-        """Measure the risk of the rows, where the options say that they are grouped.
+        """Measure the risk of the rows, in this process or where the options say that they are grouped.
 
-        A person or weights are refused for a table in pieces.
+        Raises InvalidProblemError for a person or weights with a table in pieces. A sort, or a grouping by
+        quasi-identifiers.
         """
         if not self.engine.is_piecewise and self.engine.threads == 1:
             alike = by_meaning(rows, names)
@@ -405,7 +408,10 @@ def _stated_attributes(
     numeric: Sequence[str],
     categorical: Sequence[str],
 ) -> dict[str, Attribute]:
-    """Return the attributes of the columns that options describe; refuse no quasi-identifier, or two descriptions."""
+    """Return the attributes of the columns that options describe, by name.
+
+    Raises InvalidProblemError for a column that is no quasi-identifier, or has two descriptions.
+    """
     stated: dict[str, Attribute] = {}
     for argument, columns in (
         ("taxonomy", taxonomy),
@@ -435,7 +441,7 @@ def _population(
     *,
     show: bool,
 ) -> Problem:
-    """Code the people, their columns read as the options state, the table's record, or the values."""
+    """Code the people: their columns are read as the options state, else as the table's record, else by the values."""
     attributes: list[Attribute] = []
     if _is_path(table) and is_table(table) and kind_of(table) == ANONYMOUS:
         recorded = load_anonymous(table).attributes

@@ -87,6 +87,9 @@ def by_tables(
 
     With `keep` all tables are kept for the way down; otherwise they are computed twice, in the memory of one size.
 
+    `radius` ``(n_nodes,)`` bounds how far a count may be from its noisy value; `merge` combines the tables of
+    children. One table of ``2 radius + 1`` entries for each node and size.
+
     Raises
     ------
     InfeasibleError

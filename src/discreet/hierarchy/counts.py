@@ -74,7 +74,9 @@ def counts(
     """Publish counts for every region, by size of units or with `by` by categories of persons, privately.
 
     The right plan is made from the public arguments, and released once: :func:`discreet.hierarchy.plan` without `by`,
-    ``discreet.hierarchy.contingency.plan`` with it.
+    ``discreet.hierarchy.contingency.plan`` with it. One pass over the rows; then, without `by`, that of the method
+    over ``regions * sizes`` numbers, and with it that of the repair over ``regions * entries`` of the measured
+    marginals.
 
     Parameters
     ----------

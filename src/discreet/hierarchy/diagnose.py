@@ -62,6 +62,8 @@ def diagnose(
 ) -> Diagnosis:
     """Compare published counts with the true ones; for the curator's eyes only.
 
+    ``O(n_nodes * n_sizes)``.
+
     Parameters
     ----------
     data

@@ -154,9 +154,9 @@ def isotonic_l1(
 
 
 def isotonic_float(values: NDArray[np.float64], *, decreasing: bool = False) -> NDArray[np.float64]:
-    """Fit each row of ``(rows, n)`` by a monotone row of floats with the least sum of squares; a new array.
+    """Fit each row of `values` ``(rows, n)`` by a monotone row of floats with the least sum of squares; a new array.
 
-    Rows do not fall, or with `decreasing` do not rise. Time is linear in the number of entries.
+    Rows do not fall, or with `decreasing` do not rise. Linear in the number of entries.
     """
     from discreet.hierarchy.kernels.isotonic import pool_floats
 
@@ -166,7 +166,10 @@ def isotonic_float(values: NDArray[np.float64], *, decreasing: bool = False) -> 
 
 
 def _rows(values: ArrayLike) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Read integers as a new table of rows, with the shape that was given; refuse other arrays."""
+    """Read integers ``(n,)`` or ``(rows, n)`` as a new int64 table of rows; also return the shape that was given.
+
+    Raises InvalidProblemError for other arrays.
+    """
     array = np.asarray(values)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iu":
         raise InvalidProblemError(
@@ -178,7 +181,10 @@ def _rows(values: ArrayLike) -> tuple[NDArray[np.int64], tuple[int, ...]]:
 def _clipped(
     fit: NDArray[np.int64], low: ArrayLike | None, high: ArrayLike | None
 ) -> NDArray[np.int64]:
-    """Return rows clipped to bounds, one for all or one a row; refuse other shapes, or bounds out of order."""
+    """Return rows `fit` ``(rows, n)`` clipped to bounds, one for all or ``(rows,)``, as a new int64 array.
+
+    Raises InvalidProblemError for bounds of another shape or out of order.
+    """
     for name, bound in (("low", low), ("high", high)):
         if bound is not None and np.shape(bound) not in ((), (len(fit),)):
             raise InvalidProblemError(name, f"one bound or {len(fit)}", np.shape(bound))

@@ -159,7 +159,7 @@ def project(
 
 
 def _flows(task: LaminarTask) -> NDArray[np.float64]:
-    """Solve without integrality; return floats ``(sizes, nodes)``."""
+    """Solve without integrality; return floats ``(sizes, nodes)``. ``O(depth n log n)`` a size for n leaves."""
     from discreet.hierarchy.kernels import laminar as kernels
 
     tree, shape = task.tree, (len(task.ys), len(task.tree.leaves))
@@ -186,7 +186,7 @@ def _flows(task: LaminarTask) -> NDArray[np.float64]:
 
 
 def _deal(task: LaminarTask, work: Callable[[slice], None]) -> None:
-    """Deal the sizes out among threads; kernels hold no lock, and each writes its own rows."""
+    """Call `work` with slices of the sizes, one for each thread; kernels hold no lock, and each writes its own rows."""
     edges = np.linspace(0, len(task.ys), task.threads + 1).astype(int).tolist()
     parts = [slice(first, stop) for first, stop in pairwise(edges)]
     if len(parts) == 1:
@@ -213,9 +213,10 @@ def _scaled(task: LaminarTask) -> NDArray[np.int64]:
 
 
 def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
-    """Move the centers ``(sizes, nodes)``, in place, until no exchange improves them.
+    """Move the centers ``(sizes, nodes)``, in place, until no exchange of `step` improves them.
 
-    Returns whether any window held a solution.
+    Windows have `half` steps on either side, which doubles where it is too small. Returns whether any window held a
+    solution. Each round solves the windows and looks for an exchange.
     """
     while True:
         if _solve(task, centers, step, half):
@@ -228,7 +229,10 @@ def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: i
 
 
 def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) -> bool:
-    """Replace the centers by the best counts within ``half`` steps of them; return whether there are any."""
+    """Replace `centers` ``(sizes, nodes)`` by the best counts within ``half`` steps of `step`.
+
+    Return whether there are any. Linear in the windows on average, ``sizes * nodes * (2 half + 1)`` entries.
+    """
     from discreet.hierarchy.kernels import laminar as kernels
 
     n_sizes, children = len(task.ys), task.tree.child_start

@@ -53,7 +53,7 @@ def read_task(
     total: int | None,
     weights: ArrayLike | None,
 ) -> LaminarTask:
-    """Read the arguments that all functions of the engine share.
+    """Read the arguments that all functions of the engine share: `y` ``(nodes, sizes)`` integers, weights ``(nodes,)``.
 
     Raises
     ------

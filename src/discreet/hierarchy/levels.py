@@ -168,7 +168,10 @@ def _parts(depth: int, level: int, each: int) -> list[int]:
 
 
 def _descended(grains: list[int], error: Callable[[list[int]], float]) -> tuple[float, list[int]]:
-    """Move thousandths from one level to another while that helps; give the error and the parts."""
+    """Move thousandths from one level to another while `error` falls; return the error and the parts.
+
+    `grains` has the thousandths of each level. Each step tries all pairs of levels.
+    """
     least, step = error(grains), _N_PARTS // 4
     levels = range(len(grains))
     while step:

@@ -138,7 +138,7 @@ class Measured:
     def variances(self) -> NDArray[np.float64]:
         """Variance of the noise of each node, ``(n_nodes,)``, rounded up to a float; infinite if not measured.
 
-        That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
+        ``O(n_nodes)``. That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
         """
         # Regions of a level share one object: fractions are hashed slowly, once for each object here.
         objects = {id(scale): scale for scale in self.scales}
@@ -188,7 +188,9 @@ def width(frame: Frame, kind: Kind) -> int:
 
 
 def level_shares(depth: int, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
-    """Read the share of the budget of each level, from the root down, as exact fractions; equal shares for ``None``.
+    """Read the share of the budget of each of ``depth + 1`` levels, the root first, as exact fractions.
+
+    Equal ones for ``None``.
 
     Raises
     ------
@@ -270,9 +272,10 @@ def node_scales(
 def scales_by_level(
     tree: Tree, scales: Sequence[Fraction | None]
 ) -> tuple[list[Fraction | None], list[Fraction | None]]:
-    """Return the scale of the noise of the inner regions of each level, and of its leaves.
+    """Return the scale of the noise of the inner regions of each level, and of its leaves; two lists, the root first.
 
-    ``None`` where nothing is measured, or where a level has no such region.
+    `scales` has one for each node. ``None`` where nothing is measured, or where a level has no such region.
+    ``O(nodes)``.
     """
     inner: list[Fraction | None] = [None] * (tree.depth + 1)
     leaf = list(inner)
@@ -358,9 +361,10 @@ def noisy(
     noise: Noise,
     bits: UniformSource | None,
 ) -> NDArray[np.int64]:
-    """Count and add fresh noise of the given scales; whether they suffice for a guarantee is up to the caller.
+    """Count, and add fresh noise of the given scales; whether they suffice for a guarantee is up to the caller.
 
-    A node whose scale is ``None`` has the value 0. Rows are those of :func:`truth`.
+    `data` is private, `kind` what is counted; `scales` has one for each node, exact, ``None`` for a node whose values
+    are 0. Returns int64 in the rows of :func:`truth`. One draw for each number.
     """
     source = as_bits(bits)
     values = truth(data, kind)
@@ -387,7 +391,10 @@ def noisy(
 
 
 def truth(data: GroupSizes, kind: Kind) -> NDArray[np.int64]:
-    """Count exactly what is measured, before noise: ``(nodes, numbers)`` int64. Private; never leaves this package."""
+    """Count exactly what is measured, before noise: ``(nodes, numbers)`` int64; ``(groups,)`` for sorted sizes.
+
+    Private. It never leaves this package. Linear in the numbers.
+    """
     if kind == "survival":
         return np.array(data.survival(), dtype=np.int64)
     counts = np.array(data.node_counts(), dtype=np.int64)

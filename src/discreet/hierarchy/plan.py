@@ -458,7 +458,7 @@ def solved(
     keep: bool,  # noqa: FBT001 - an internal step
     report: Reporter,
 ) -> RegionCounts:
-    """Post-process a measurement into counts, and keep it with them where it is wanted."""
+    """Post-process a measurement into counts; with `keep` the measurement stays with them. The cost is the method's."""
     counts = method.solve(measured, on_progress=report)
     return RegionCounts(measured.frame, counts, measured if keep else None)
 

@@ -77,7 +77,10 @@ class CellSource(_Rows, Protocol):
         frame: TableFrame,
         columns: Any,  # noqa: ANN401 - RecordColumns, whose module imports this one
     ) -> tuple[NDArray[np.int64], Counter[int]]:
-        """Count rows ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason."""
+        """Count rows, int64 ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason; one pass.
+
+        Private.
+        """
         ...
 
 
@@ -149,7 +152,11 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
 
     @abstractmethod
     def draw(self, counted: DataT, how: Drawing) -> Release[ResultT]:
-        """Draw the noise, make the published counts, and check them, without any charge: :meth:`release` charges."""
+        """Draw the noise, make the published counts, and check them, without any charge: :meth:`release` charges.
+
+        `counted` holds the private counts, `how` the source of chance, threads and callbacks. A check that fails
+        stands in the certificate, and raises nothing here. The cost is that of the method.
+        """
 
     def _text(self, first: Sequence[tuple[str, str]], middle: Sequence[tuple[str, str]]) -> str:
         """Return lines about the plan: `first`, guarantee and cost, `middle`, and what is taken to be public."""

@@ -299,17 +299,23 @@ class GroupSizes:
         return cls(Frame(tree, most, units, max_quantity, totals), coded)
 
     def node_counts(self) -> NDArray[np.int64]:
-        """Return the counts of every region, sums over its leaves: a new array ``(n_nodes, n_sizes)`` int64."""
+        """Return the counts of every region, sums over its leaves.
+
+        A new array ``(n_nodes, n_sizes)`` int64, in as many steps.
+        """
         return self.frame.tree.totals(self.counts)
 
     def survival(self) -> NDArray[np.int64]:
-        """Return ``(n_nodes, N)``: column ``s - 1`` is the number of groups of each region with size s or more."""
+        """Return ``(n_nodes, N)`` int64: column ``s - 1`` is the number of groups of each region with size s or more.
+
+        A new array, in as many steps as it has entries.
+        """
         tails = np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1]
         return self.frame.tree.totals(tails[:, 1 - self.frame.first_size :])
 
 
 def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
-    """Return an int64 copy of private counts, non-negative and of at most `most` groups or records in all.
+    """Return an int64 copy of private counts of any shape, non-negative, of at most `most` groups or records in all.
 
     Raises
     ------

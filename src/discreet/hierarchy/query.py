@@ -235,15 +235,7 @@ def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:
 
 
 def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
-    """List sizes, runs of them by their ends; the largest stands for all larger ones.
-
-    Examples
-    --------
-    >>> from discreet import Tree
-    >>> from discreet.hierarchy.problem import Frame
-    >>> _in_words(Frame(Tree.from_paths([("GA",)]), 5, "private"), [1, 2, 3, 5])
-    'sizes 1 to 3, 5 or more'
-    """
+    """Return sizes as text, runs of them by their ends; the largest size stands for all larger ones."""
     runs: list[list[int]] = []
     for size in sorted(sizes):
         if runs and runs[-1][-1] == size - 1:
@@ -260,7 +252,11 @@ def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
 
 
 def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:
-    """Weight the noisy values of each region and add them up, ``(nodes,)``, without wrapping around."""
+    """Weight the noisy values of each region by `factors` ``(numbers,)`` and add them up: ``(nodes,)``, exact.
+
+    `constant` times the public number of groups is added. Linear in the values; Python integers where int64 might
+    wrap around.
+    """
     values, totals = measured.values, measured.frame.group_totals
     most = max(abs(int(values.max())), abs(int(values.min())))
     bound = most * sum(abs(factor) for factor in factors.tolist())
@@ -279,7 +275,10 @@ def _once(sizes: tuple[Any, ...]) -> dict[Any, int]:
 
 
 def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int, int]:
-    """Read the weight of each size; refuse sizes that are not counted, weights out of range, or zeros only."""
+    """Return the integer weight of each size in the question.
+
+    Raises InvalidProblemError for sizes that are not counted, weights out of range, or zeros only.
+    """
     question: Any = sizes
     expected = "sizes, or their weights by size"
     weights = dict(
@@ -301,7 +300,7 @@ def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int
 
 
 def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.int64], int]:
-    """Return the factor of each noisy value of a region, and that of its public number of groups.
+    """Return the integer factor of each noisy value of a region, ``(numbers,)``, and that of its public total.
 
     `weights` holds the weight of each size that counts; the others have none.
     """
@@ -319,7 +318,7 @@ def least_variances(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return for each region the least variance of its own measurement or of a sum below it, and whether it is a sum.
 
-    Both are new arrays ``(n_nodes,)``.
+    `variances` and both new arrays are ``(n_nodes,)``. Linear.
     """
     best = variances.copy()
     divided = np.zeros(tree.n, dtype=bool)

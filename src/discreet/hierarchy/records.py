@@ -131,7 +131,11 @@ def count_rows(
 
 
 def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table:
-    """Add to each row its lowest region, unit, size and person, and the reason why it does not count."""
+    """Add to each row its lowest region, unit, size and person, and the reason why it does not count, 0 if it does.
+
+    Returns a frame of these columns, lazy if `table` is. Reasons: 1 no region, 2 no number, 3 no unit, 4 no person.
+    One pass over the rows.
+    """
     table = place_rows(canonical(table, public.columns), public.columns, public.tree)
     persons = named.size is None
     number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
@@ -226,9 +230,10 @@ def count_groups(
 
 
 def _fit_public(counted: NDArray[np.int64], groups: NDArray[np.int64]) -> int:
-    """Fit counts in place to the public number of units of each region; return how many units were beyond it.
+    """Fit counts ``(nodes, sizes)`` in place to the public number `groups` ``(nodes,)`` of units of each region.
 
-    Units without a row have size 0. Where there are too many, the smallest go.
+    Returns how many units were beyond it. Units without a row have size 0. Where there are too many, the smallest go.
+    Linear in the counts.
     """
     before = int(counted.sum())
     most = np.minimum(np.cumsum(counted[:, ::-1], axis=1), groups[:, None])

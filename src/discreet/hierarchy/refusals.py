@@ -69,7 +69,10 @@ def check_once(table: Table, column: str, argument: str) -> None:
 
 
 def check_places(table: Table, columns: tuple[str, ...], tree: Tree, argument: str) -> None:
-    """Refuse rows of a public table whose path is not one of a lowest region of the list."""
+    """Raise InvalidProblemError for rows of a public table whose path is not one of a lowest region of the tree.
+
+    `columns` hold the path, the top first; the message names the rows. A pass over the rows for each column.
+    """
     first, *_ = columns
     _refuse(table, nw.col(first) == "", first, "a region in every row", "none", argument)
     for above, below in itertools.pairwise(columns):
@@ -131,7 +134,11 @@ def check_shape(
 def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one order
     table: Table, condition: nw.Expr, column: str, expected: str, got: str, argument: str
 ) -> None:
-    """Raise InvalidProblemError with the numbers of the public rows for which a condition holds, if there are any."""
+    """Raise InvalidProblemError with the numbers of the public rows for which `condition` holds, if there are any.
+
+    `column` is the argument in the message, `expected` and `got` its texts; `argument` names the table. One pass over
+    the rows.
+    """
     rows = rows_where(table, condition, argument)
     if len(rows):
         where = name_rows(rows[ROW].to_list(), private=False)
@@ -139,7 +146,7 @@ def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one o
 
 
 def _reason(path: tuple[str, ...], columns: tuple[str, ...], tree: Tree) -> tuple[str, str]:
-    """Find the column at which a path leaves the tree, and what should have stood there."""
+    """Return the column at which a path leaves the tree, and what it should have been, as text."""
     labels = tuple(label for label in path if label)
     for depth, column in enumerate(columns[: len(labels)]):
         try:

@@ -340,6 +340,9 @@ def _read_tree(
     """Build the tree of a list of regions, or of the regions in which public units are.
 
     Raises InvalidProblemError for no region, an empty path or a gap in one.
+
+    `regions` is a tree, label paths or a table, ``None`` for the distinct paths in `units`; `columns` hold a path,
+    `root` is the name of the root. Linear in the rows.
     """
     if isinstance(regions, Tree):
         return regions
@@ -459,7 +462,7 @@ def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
 
 
 def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
-    """Join on the left, also with a table of another library or laziness."""
+    """Join on the left by columns `on`, also with a table of another library or laziness, which is collected."""
     backend = nw.get_native_namespace(table)
     if isinstance(table, nw.LazyFrame):
         if isinstance(other, nw.DataFrame):

@@ -48,6 +48,9 @@ def release(
 ) -> Release[RegionCounts]:
     """Publish counts of groups by size for every region, under differential privacy: :func:`plan` and release.
 
+    One pass over the rows of `source`; then noise and repair of ``n_nodes * n_sizes`` numbers, whose order in n_sizes
+    is that of the method.
+
     Parameters
     ----------
     source

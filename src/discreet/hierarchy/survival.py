@@ -98,7 +98,7 @@ def survival_of(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
-    """Fit the noisy survival counts of each node by counts that never rise, from 0 to the number of its groups.
+    """Fit the noisy survival counts of each node by counts that never rise, from 0 to its groups; int64 ``(nodes, N)``.
 
     Raises
     ------

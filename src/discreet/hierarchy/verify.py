@@ -157,7 +157,7 @@ def unchecked(frame: Frame, parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _unfounded(frame: Frame, counts: NDArray[Any], parameters: Mapping[str, Any]) -> Check:
-    """Count regions that were not measured and whose counts do not follow from those below them."""
+    """Return the check of regions that were not measured and whose counts ``(nodes, sizes)`` no sum below gives."""
     tree = frame.tree
     inner = divided_regions(tree)
     silent = np.array([scale is None for scale in _scale_of_each(frame, parameters)])
@@ -328,7 +328,7 @@ def verify_counts(
 
 
 def wide_numbers(table: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as float64, int64, or Python integers if sums in int64 could wrap around."""
+    """Return a copy as float64, int64, or Python integers if the sum of all entries in int64 could wrap around."""
     if not np.issubdtype(table.dtype, np.integer):
         # Sums in half precision hold up to a thousandth. Beyond double precision there is infinity, which is refused.
         with np.errstate(over="ignore"):
@@ -343,7 +343,7 @@ def divided_regions(tree: Tree) -> NDArray[np.bool_]:
 
 
 def sums_below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
-    """Return for each region the sum of the rows of its children: a new array of the same shape, 0 for leaves."""
+    """Return for each region the sum of its children's rows: the shape of `table`, 0 for leaves; int64 wraps around."""
     below = np.zeros_like(table)
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(below, parents[1:], table[1:])
@@ -351,7 +351,7 @@ def sums_below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sums(frame: Frame, table: NDArray[Any], *, exact: bool) -> Check:
-    """Return the check that each region above the leaves has the sum of the rows whose parent it is."""
+    """Return the check that each region above the leaves is the sum of its children; `table` is ``(nodes, sizes)``."""
     parents = frame.tree.parents
     below = sums_below(parents, table)
     inner = divided_regions(frame.tree)
@@ -364,7 +364,7 @@ def _sums(frame: Frame, table: NDArray[Any], *, exact: bool) -> Check:
 
 
 def _levels(frame: Frame, table: NDArray[Any], total: int, *, exact: bool) -> Check:
-    """Compare the sum of each level, with the leaves that end above it, with the number of groups."""
+    """Return the check that each level of `table` ``(nodes, sizes)``, with leaves above it, sums to `total`."""
     tree = frame.tree
     inner = divided_regions(tree)
     rows = table.sum(axis=1)
@@ -470,7 +470,7 @@ def claimed_amount(guarantee: Guarantee) -> Fraction:
 def spent_checks(
     differ: int, noise: str, spent: Fraction, claimed: Fraction, detail: str
 ) -> tuple[Check, Check]:
-    """Return the checks of facts that differ, and of the cost of the worst path beside the claim."""
+    """Return two checks: that no fact differs, and that the worst path costs at most what was claimed."""
     facts = "between record, frame and guarantee"
     name = "epsilon" if noise == "laplace" else "rho"
     return (
@@ -543,7 +543,7 @@ def _sensitivity(frame: Frame, parameters: Mapping[str, Any]) -> int:
 
 
 def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
-    """Return whether the record states other sensitivities than the true ones, or less than a level costs."""
+    """Test whether the record states other sensitivities than the true ones, or less than a level costs."""
     tree, levels = frame.tree, range(frame.tree.depth + 1)
     chain = parameters["kind"] == "chain"
     widths = np.bincount(tree.levels).tolist() if chain else [1] * len(levels)
@@ -576,7 +576,7 @@ def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
 
 
 def _moved(kind: str, frame: Frame, *, squared: bool) -> int:
-    """Bound what one person more changes of a region: the sum of changes, or of their squares."""
+    """Return a bound on what one person more changes of a region: the sum of changes, or of their squares."""
     # A size is at most max_size, so that nobody adds more.
     most = min(frame.max_quantity, frame.max_size)
     if kind == "direct":

@@ -180,6 +180,8 @@ def anonymize(
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
     """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
 
+    The search stops at `time_limit`; without one, when its method is done.
+
     Parameters
     ----------
     table
@@ -368,7 +370,7 @@ def _declared_roles(  # noqa: PLR0917 - the columns of each role
     person: str | None,
     unassigned: str | None,
 ) -> Given:
-    """Return the roles that the call states; columns of models are sensitive unless they are kept."""
+    """Return the roles that the call states; columns of `models` are sensitive unless they are in `keep`."""
     from discreet.tables.roles import Given
 
     sensitive, keep, drop = (
@@ -455,7 +457,10 @@ def _read(
     reading: ReadingOptions,
     recoding: Recoding,
 ) -> tuple[Any, AssignedRoles, list[str]]:
-    """Read and recode a table, decide on the role of each column, and recognize marks of missing values."""
+    """Read and recode a table; return it without dropped columns, the role of each column, and notices.
+
+    Marks of missing values are recognized. Raises InvalidProblemError for a column without a role, or nested cells.
+    """
     from discreet.tables.cells import recognize_missing
     from discreet.tables.frames import left_out, names_of, opened, refuse_nested_cells
     from discreet.tables.recoding import recode
@@ -474,9 +479,10 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
 ) -> _Covered | None:
-    """Return the k-map demand, the coded population and its columns, or `None` if there is no population.
+    """Return the k-map demand, the coded population and its columns, or ``None`` if there is no population.
 
-    Raises InvalidProblemError for one of the two alone, or a population without a quasi-identifier.
+    Raises InvalidProblemError for one of the two alone, or a population without a quasi-identifier. A sort for each
+    column.
     """
     import narwhals as nw
 
@@ -508,7 +514,10 @@ def _public(covered: _Covered | None) -> tuple[PublicInput, ...]:
 
 
 def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came
-    """List the quasi-identifiers without an attribute; what is no attribute is refused where they are read."""
+    """List the quasi-identifiers without an attribute in `attributes`.
+
+    Other objects are refused where they are read.
+    """
     stated_kinds = attributes.values() if hasattr(attributes, "values") else attributes
     listed = stated_kinds if hasattr(stated_kinds, "__iter__") else ()
     stated = {getattr(one, "name", None) for one in listed}
@@ -523,7 +532,10 @@ def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
 def _best_so_far(
     on_progress: Callable[[Progress], None] | None, *, bounded: bool
 ) -> Callable[[SearchStep], None] | None:
-    """Report search steps as progress events, with the lower bound unless rows may be suppressed."""
+    """Return a function that reports search steps as progress events; ``None`` without `on_progress`.
+
+    Events hold the least loss and, if `bounded`, the largest lower bound so far: not where rows may be suppressed.
+    """
     if on_progress is None:
         return None
     steps: list[SearchStep] = []
@@ -565,7 +577,10 @@ def _diagnose(
 
 
 def _by_column(problem: Problem, found: Found) -> dict[str, float]:
-    """Return the loss of each column as a share of the largest that it may have."""
+    """Return the loss of each column as a share, from 0 to 1, of the largest that it may have. Private.
+
+    Suppressed rows count in full. The cost is that of :meth:`Problem.boxes`.
+    """
     boxes = problem.boxes(found.labels)
     lost, gone = boxes.sizes @ boxes.costs, problem.n - int(boxes.sizes.sum())
     weights = {column.name: column.attribute.weight for column in problem.columns}

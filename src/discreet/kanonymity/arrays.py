@@ -121,7 +121,7 @@ def with_codes(arrays: Arrays, codes: NDArray[np.int32]) -> Arrays:
 
 
 def points_of(problem: Problem, order: NDArray[np.int64]) -> Points:
-    """Collapse equal rows of a problem, where they follow one another in an order of its rows.
+    """Collapse equal rows of a problem, where they follow one another in an order of its rows; ``O(n m)``.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
 
 
 def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:
-    """Divide points into portions while those that the time suffices for are a part of all that is worth it."""
+    """Yield (begin, stop) of portions of `total` points until time is over or a forecast leaves too few done."""
     began = clock()
     for begin, stop in portions(total, limits, first=NEAR.first_portion_points):
         yield begin, stop
@@ -223,7 +223,7 @@ def embed(problem: Problem) -> NDArray[np.float64]:
 def near_points(
     problem: Problem, points: Points, most: int, limits: SearchLimits
 ) -> NDArray[np.int32]:
-    """Return the near points of each point, nearest first, padded with -1.
+    """Return the near points of each point, nearest first, padded with -1: int32 ``(points, at most `most`)``.
 
     Parameters
     ----------

@@ -77,7 +77,10 @@ class SearchLimits:
     def within(
         cls, seconds: float | None, *, gap: float = 0.0, start: NDArray[np.int32] | None = None
     ) -> SearchLimits:
-        """Count seconds from now; ``None`` for no limit."""
+        """Return limits that end `seconds` from now, never for ``None``.
+
+        `gap` and `start`, a partition ``(n,)``, as in the class.
+        """
         end = float("inf") if seconds is None else clock() + seconds
         return cls(end, gap=gap, start=start)
 
@@ -200,7 +203,7 @@ def require_feasible(n: int, k: int) -> None:
 
 
 def labels_of(order: ArrayLike, sizes: ArrayLike) -> NDArray[np.int32]:
-    """Label rows that stand class after class.
+    """Label rows that stand class after class: int32 ``(n,)``, from 0.
 
     Parameters
     ----------
@@ -247,6 +250,8 @@ def assign_leftovers(
     problem: Problem, labels: NDArray[np.int32], rows: Iterable[int], *, rule: str
 ) -> NDArray[np.int32]:
     """Add rows that are left over, one after another, each to the class where it costs least.
+
+    ``labels`` is ``(n,)`` and not changed. Each row costs ``O(classes m)``, and for a set column ``O(n)``.
 
     Parameters
     ----------

@@ -112,7 +112,10 @@ def kind_of(series: nw.Series[Any], name: str) -> Attribute:
 
 
 def _values_to_code(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
-    """Return a column of plain numbers as it is stored, any other column value by value."""
+    """Return a column of plain numbers as an array ``(n,)``, any other column as a list of Python values.
+
+    Missing values are ``None``. Raises InvalidProblemError for infinite numbers.
+    """
     # NumPy has no integers of 128 bits.
     wide = series.dtype in (nw.Int128, nw.UInt128)
     plain = (series.dtype.is_integer() and not wide) or series.dtype.is_float()
@@ -125,7 +128,10 @@ def _values_to_code(series: nw.Series[Any], attribute: Attribute) -> list[Any] |
 
 
 def _finite(name: str, values: list[Any]) -> list[Any]:
-    """Read NaN as a missing value, and refuse infinite numbers by their row."""
+    """Replace NaN by ``None``, in place, and return the list.
+
+    Raise InvalidProblemError for infinite numbers, by their row.
+    """
     for row, value in enumerate(values):
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             if not np.isnan(value):
@@ -136,7 +142,7 @@ def _finite(name: str, values: list[Any]) -> list[Any]:
 
 
 def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
-    """Take a column as its kind of attribute needs it.
+    """Return a column as a list of values as its kind of attribute needs them, ``None`` for missing ones.
 
     Text stands for numbers where the column is declared numeric, and numbers for text where a taxonomy has text at its
     leaves. Empty text is a missing value.
@@ -174,7 +180,10 @@ def _label_of(value: Any, labels: set[Hashable]) -> str | None:  # noqa: ANN401 
 
 
 def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
-    """Return moments, as full text if they are finer than a microsecond; refuse one outside of years 1 to 9999."""
+    """Return moments, as full text if they are finer than a microsecond; refuse one outside of years 1 to 9999.
+
+    Dates and times of Python, ``None`` for missing ones; as text for a taxonomy or prefixes. One pass over the rows.
+    """
     moments = values_of_column(series, attribute.name)
     values = moments.of_rows(moments.values)
     beyond = next((row for row, value in enumerate(values) if isinstance(value, Beyond)), None)
@@ -241,7 +250,10 @@ def publish(
 
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
-    """Return the published cell of each class in column `j`, by class number; rows with label -1 are suppressed."""
+    """Return the published text of each class in column `j`, by class number.
+
+    `labels` is ``(n,)``, -1 for suppressed rows. ``O(n)``, or a sort for a set column.
+    """
     column, rows = problem.columns[j], np.flatnonzero(labels >= 0)
     classes, size = int(labels.max(initial=-1)) + 1, len(column.domain)
     # Of one type, NumPy's unbuffered minimum takes a tenth of the time.
@@ -309,7 +321,10 @@ def cells_of_runs(
 def _set_texts(
     column: CodedColumn, sets: int, at: NDArray[np.int64], values: NDArray[np.int64]
 ) -> list[str]:
-    """Return the texts of sets, given as pairs of a set and a value."""
+    """Return the texts of `sets` sets, sorted values joined by "|", from pairs of a set `at` and a code in `values`.
+
+    Both are ``(pairs,)``.
+    """
     known = [_escaped(text_of(value)) for value in column.domain]
     texts_of_sets: list[list[str]] = [[] for _ in range(sets)]
     for one, value in zip(at.tolist(), values.tolist(), strict=True):
@@ -320,7 +335,10 @@ def _set_texts(
 def _span_texts(
     column: CodedColumn, lo: NDArray[np.int64], hi: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Write cells from `lo` to `hi`, different ones once, and say which is whose."""
+    """Write cells from code `lo` to `hi` ``(cells,)``.
+
+    The different texts, and the index ``(cells,)`` of each cell's text. A sort of the cells.
+    """
     size = len(column.domain)
     # There are far fewer different cells than classes.
     spans, which = np.unique(lo * size + hi, return_inverse=True)
@@ -351,7 +369,7 @@ def _span_text(column: CodedColumn, lo: int, hi: int) -> str:
 
 
 def shuffled(rows: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
-    """Return the rows in a uniformly random order, by random keys of 128 bits; the input is not changed."""
+    """Return `rows` ``(m,)`` in a uniformly random order, by random keys of 128 bits; a copy. A sort."""
     high, low = bits.randranges(2**64, len(rows)), bits.randranges(2**64, len(rows))
     # One sort by 64 bits takes a seventh of the time of two stable ones, and is nearly always enough.
     order = np.argsort(high)

@@ -122,7 +122,10 @@ class Demand:
         return max(known, self.missing + 1)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark the classes that fail, of which the values are counted in the rows of a table."""
+        """Mark the classes that fail the demand: booleans ``(classes,)`` from `counts` ``(classes, values)`` of rows.
+
+        Linear in the counts, in exact integers.
+        """
         model = self.model
         if isinstance(model, Closeness):
             model = replace(model, whole=self.whole)
@@ -248,7 +251,10 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
 
 
 def _different(pairs: NDArray[np.int64], n_classes: int, width: int) -> NDArray[np.int64]:
-    """Count the different values of each class; a pair is ``class * width + value``."""
+    """Count the different values of each class, ``(n_classes,)``; a pair ``(rows,)`` is ``class * width + value``.
+
+    Linear, but for a sort where classes times width are many.
+    """
     if n_classes * width > COUNTING.max_marks:
         return np.bincount(np.unique(pairs) // width, minlength=n_classes)
     marks = np.zeros(n_classes * width, dtype=bool)

@@ -25,7 +25,7 @@ __all__ = ["check_models", "demands_of_models", "models_in_words"]
 
 
 def check_models(models: Any) -> None:  # noqa: ANN401 - as it came
-    """Refuse what is no dict of demands such as ``{"ill": [DistinctDiversity(2)]}``."""
+    """Raise InvalidProblemError for anything but a dict of demands such as ``{"ill": [DistinctDiversity(2)]}``."""
     mapping(models, "models", "demands by column")
     for listed in (models or {}).values():
         for demand in items_of(listed, "models", "a list of demands for each column"):
@@ -43,6 +43,8 @@ def demands_of_models(
     """State the demands on sensitive columns, for each reading of their values that may fail where others hold.
 
     A demand on a quasi-identifier is refused.
+
+    `models` are by column; with `person` each class needs k of its values. A sort of each column's values.
     """
     named_models = [(name, model) for name, listed in models.items() for model in listed]
     if person is not None:
@@ -57,7 +59,10 @@ def demands_of_models(
 
 
 def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Demand]:
-    """Yield the demand for each reading: fewer values are worse but for closeness, where any reading may be worst."""
+    """Yield the demand for each reading: fewer values are worse but for closeness, where any reading may be worst.
+
+    `name` is the column, `model` what is demanded of it.
+    """
     if isinstance(model, DistinctDiversity):
         codes = values.meaning_codes()[values.codes]
         yield _without_missing(name, model, codes)
@@ -87,7 +92,7 @@ def models_in_words(
     person: str | None,
     k_map: int | None,
 ) -> dict[str, Any]:
-    """State for the record what is demanded besides k rows."""
+    """Return for the record what is demanded besides k rows: models as text, persons, and k of the k-map."""
     stated: dict[str, Any] = {}
     if models:
         stated["models"] = [

@@ -132,7 +132,10 @@ def counts_of(
 
 
 def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int | None) -> Fraction:
-    """Read a parameter exactly; raise InvalidProblemError outside of its limits."""
+    """Read a parameter exactly.
+
+    Raise InvalidProblemError, naming `field`, outside of `low` to `high` (``None``: no limit).
+    """
     fraction = to_fraction(value, field)
     if fraction < low or (high is not None and fraction > high):
         limits = f"from {low}" if high is None else f"from {low} to {high}"
@@ -141,7 +144,10 @@ def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int |
 
 
 def _rows(counts: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Yield the counts of each class as integers of any size; refuse an empty class and negative counts."""
+    """Yield the counts of each class of ``(classes, values)`` as Python integers.
+
+    Refuse empty classes, negative counts.
+    """
     for row in np.asarray(counts).tolist():
         if not sum(row) or min(row) < 0:
             raise InvalidProblemError("counts", "classes with rows, counts of 0 or more", "others")
@@ -213,7 +219,7 @@ class EntropyDiversity:
 
 
 def _is_below(row: list[int], least: Fraction) -> bool:
-    """Return whether the entropy of counts is below ``log least``; decided in integers where floats cannot."""
+    """Test whether the entropy of counts is below ``log least``; decided in integers where floats cannot. Linear."""
     n = sum(row)
     terms = [n * math.log(n), -n * math.log(least)] + [-c * math.log(c) for c in row if c]
     total = math.fsum(terms)
@@ -293,9 +299,9 @@ class Closeness:
             raise InvalidProblemError("order", "different values, with ordered=True", self.order)
 
     def distances(self, counts: NDArray[np.int64]) -> list[Fraction]:
-        """Return the exact distance of each class from the whole table, a fraction from 0 to 1.
+        """Return the exact distance of each class, a row of `counts` ``(classes, values)``, from the table.
 
-        Without `whole` the table is the sum of the classes.
+        From 0 to 1. Without `whole` the table is the sum of the classes.
 
         Raises
         ------
@@ -358,7 +364,9 @@ class AlphaFrequency:
         object.__setattr__(self, "alpha", _read("alpha", self.alpha, 0, 1))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes in which one is.
+        """Mark classes in which some value is more frequent than alpha.
+
+        ``(classes,)`` from `counts` ``(classes, values)``. Linear in the counts, exact.
 
         Raises
         ------

@@ -320,7 +320,10 @@ def draw_class_sizes(table: Any, quasi_identifiers: Sequence[str]) -> str:  # no
 
 
 def _weights_of_classes(table: Any, name: str, classes: Classes) -> list[Fraction]:  # noqa: ANN401 - as above
-    """Add up the sampling weights of each class, exactly; refuse a row whose weight is below 1 or no number."""
+    """Add up the sampling weights, column `name`, of each class, exactly.
+
+    Raises InvalidProblemError for a row whose weight is below 1, too large or no number. A sort of the rows.
+    """
     values = values_in(table, name)
     numbers = []
     for rank in values.ranks:
@@ -346,7 +349,10 @@ def _of_persons(
     sensitive: Sequence[str],
     population: Problem | None,
 ) -> Risk:
-    """Measure the risk by persons: a person is at the greatest risk of its rows. A population is refused."""
+    """Measure the risk by persons: a person is at the greatest risk of its rows; a sort of the persons.
+
+    Raises InvalidProblemError for a population. `sensitive` columns are counted for diversity.
+    """
     if population is not None:
         raise InvalidProblemError("population", "none where persons are counted", "one")
     named = meaning_codes(table, person)
@@ -390,7 +396,7 @@ def _alike(diverse: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[int, i
 
 
 def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the risk measures that depend on class sizes alone: sizes rising, with the number of classes of each."""
+    """Return the risk measures that depend on class sizes alone: `sizes` rising, with the number `classes` of each."""
     n, many = int(sizes @ classes), int(classes.sum())
     middle = sizes[np.searchsorted(np.cumsum(sizes * classes), n // 2, side="right")]
     return {
@@ -425,7 +431,10 @@ def _of_counted(found: CountedClasses) -> Risk:
 
 
 def _counted_lazily(table: Any, names: list[str], sensitive: Sequence[str]) -> CountedClasses:  # noqa: ANN401 - a lazy frame
-    """Count the classes of a table whose library groups it where it is; only sizes of groups are collected."""
+    """Count the classes of a table whose library groups it where it is; only sizes of groups are collected.
+
+    One grouping for the quasi-identifiers `names`, and one with each of `sensitive`.
+    """
     groups, rows = group_sizes(table, names, "table")
     sizes = np.bincount(classes_of(groups, names).labels, rows).astype(np.int64)
     diverse, close, alike = {}, {}, {}
@@ -489,7 +498,11 @@ def _greatest_distance(
     rows: NDArray[np.int64],
     whole: NDArray[np.int64],
 ) -> Fraction:
-    """Return the greatest distance of a class from the table."""
+    """Return the greatest distance of a class from the table, exact: half the sum of differences of shares.
+
+    `labels`, `codes` and `rows` ``(pairs,)`` are class, value and number of rows; `whole` the table's rows by value.
+    Linear.
+    """
     # In whole numbers of any length: products of three counts pass 64 bits.
     n, sizes = int(whole.sum()), np.bincount(labels, rows).astype(np.int64).tolist()
     total = [n * size for size in sizes]
@@ -506,7 +519,10 @@ def _inside(
     labels: np.ndarray[Any, np.dtype[np.int64]],
     population: Problem,
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return for each class how many rows of the population it covers, ``(classes,)``."""
+    """Return for each class how many rows of the population it covers, int64 ``(classes,)``; `labels` is ``(n,)``.
+
+    The cost is that of :func:`candidates`.
+    """
     counted = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     for rows, covered in candidates(table, population):
         counted[labels[rows[0]]] = len(covered)
@@ -516,7 +532,10 @@ def _inside(
 def _mean_inverse(
     sizes: np.ndarray[Any, np.dtype[np.int64]], inside: np.ndarray[Any, np.dtype[np.int64]], n: int
 ) -> Fraction:
-    """Average 1 / F over rows: sum of f / F, divided by n."""
+    """Average 1 / F over the `n` rows, exact: the sum of f / F, divided by n, with f of `sizes` and F of `inside`.
+
+    Both are ``(classes,)``. A sort.
+    """
     pairs, count = np.unique(np.stack([sizes, inside]), axis=1, return_counts=True)
     terms = zip(pairs[0].tolist(), pairs[1].tolist(), count.tolist(), strict=True)
     return sum((Fraction(f, total) * times for f, total, times in terms), Fraction(0)) / n

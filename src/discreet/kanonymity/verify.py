@@ -96,6 +96,9 @@ def verify(
 ) -> Certificate:
     r"""Check a published table.
 
+    A sort of the n rows by their published cells. With `population` each of its rows is looked up in the classes that
+    cover it; with `against`, a maximum flow from published rows to original ones.
+
     Parameters
     ----------
     table
@@ -185,7 +188,10 @@ def _value_checks(
     close: Mapping[str, Exact] | None,
     models: Mapping[str, Sequence[Requirement]] | None,
 ) -> list[Check]:
-    """Count the classes that fail a demand on the values of a sensitive column."""
+    """Return a check for each demand on the values of a sensitive column: the classes that fail it, or the distance.
+
+    Linear in the counts ``(classes, values)`` of a column.
+    """
     checks: list[Check] = []
     for name, least in (diverse or {}).items():
         count = diversity(classes, meaning_codes(table, name))
@@ -215,7 +221,9 @@ def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or 
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - as above
-    """Group rows by the values of some columns, as they are stored: see :mod:`discreet.kanonymity.problem.native`.
+    """Group rows by the values of some columns, as they are stored; a sort of each.
+
+    See :mod:`discreet.kanonymity.problem.native`.
 
     Raises
     ------
@@ -320,6 +328,9 @@ def candidates(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield for each published row the rows of a problem that its cells cover.
 
+    A sort, and for each different published row a pass over the original rows in its span of the column with most
+    values.
+
     Parameters
     ----------
     table
@@ -366,7 +377,11 @@ def _original(
     attributes: Sequence[Attribute],
     suppressed: int | None,
 ) -> list[Check]:
-    """Assign published rows to original ones that they cover."""
+    """Return the checks that published rows can be assigned to different original ones that they cover.
+
+    Quasi-identifiers `names` are generalized, other columns equal; `suppressed` limits the rows of `against` without
+    a partner. A maximum flow.
+    """
     problem = _coded(against, names, attributes)
     n = len(cells(table, names[0]))
     keys = np.zeros(n + problem.n, np.int64)
@@ -402,7 +417,7 @@ def _coded(
     names: Sequence[str],
     attributes: Sequence[Attribute],
 ) -> Problem:
-    """Return the coded problem of a published table; columns that are not stated have the kind of their values."""
+    """Return the coded problem of a published table; columns without an attribute have the kind of their values."""
     stated = {attribute.name: attribute for attribute in attributes}
     columns = {name: column_of(table, name) for name in names}
     kinds = [stated.get(name) or _kind(name, columns[name]) for name in names]
@@ -410,7 +425,7 @@ def _coded(
 
 
 def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
-    """Count values by class, columns in their order, for each reading of the values.
+    """Count values by class, ``(classes, values)``, values in their order, for each reading of the values.
 
     The same number may be stored as 0.0 and -0.0, and nothing as a missing value, as NaN or as empty text. Whether that
     makes a class better or worse depends on the model, so that it is asked of all. Without missing values, a class
@@ -437,7 +452,7 @@ def _covering(
     names: Sequence[str],
     attributes: Sequence[Attribute],
 ) -> NDArray[np.int64]:
-    """Count for each class the people that its cells cover: ``(classes, 2)``, not published and published.
+    """Count for each class the people that its cells cover: int64 ``(classes, 2)``, not published and published.
 
     A population with fewer rows of a class than the table is refused.
     """
@@ -451,7 +466,7 @@ def _covering(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
-    """Return the kind of a column by its values: numeric, dates of one format, or categorical."""
+    """Return the kind of a column by its values: numeric, dates of one format, or categorical. One pass."""
     kinds = {type(value) for value in values if value is not None}
     numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
     if numbers:

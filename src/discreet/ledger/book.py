@@ -283,7 +283,11 @@ class Ledger:
         return freed
 
     def spool(self, release_id: str, packed: bytes) -> None:
-        """Store the rendered outputs of a release durably beside the ledger, for its owner alone."""
+        """Store the rendered outputs of a release durably beside the ledger, for its owner alone.
+
+        `release_id` is what the charge returned, `packed` the bytes that :meth:`ReleaseOutputs.pack` rendered. Linear
+        in them.
+        """
         spool.write(self._path, release_id, packed)
 
     def spooled(self, release_id: str) -> bytes | None:
@@ -297,7 +301,10 @@ class Ledger:
         return spool.read(self._path, release_id)
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output of a release, and remove its spool."""
+        """Record the SHA-256 of each output of a release, and remove its spool.
+
+        `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal.
+        """
         self._move(release_id, lines.DONE, outputs=dict(digests))
         spool.remove(self._path, release_id)
 
@@ -444,9 +451,10 @@ class Ledger:
             return self._accounts(book)
 
     def _accounts(self, book: Book) -> Accounts:
-        """Read all charges, each with its last state; add up those of each dataset that were not freed.
+        """Read all charges, each with its last state; add up the ones of each dataset that were not freed.
 
-        A line that cannot be understood, or exceeds its limit, is refused as damage.
+        Linear in lines. Raises InvalidProblemError, as damage, for a line that cannot be understood, or exceeds its
+        limit.
         """
         accounts: dict[str, Account] = {}
         charges: dict[str, dict[int, Charge]] = {}
@@ -532,7 +540,7 @@ def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:
 def _append(
     db: sqlite3.Connection, book: Book, kind: str, dataset: str, stated: Mapping[str, Any]
 ) -> None:
-    """Append a line with the time of now."""
+    """Append a line of a `kind` with the time of now and the facts `stated`; refuse a clock far behind for a charge."""
     # A release that was charged is brought to its end, whatever the clock does meanwhile.
     made = _next_time(book, clock_may_be_behind=kind not in {lines.GRANT, lines.CHARGE})
     text = json.dumps(stated, sort_keys=True)
@@ -545,7 +553,10 @@ def _now() -> str:
 
 
 def _next_time(book: Book, *, clock_may_be_behind: bool = False) -> str:
-    """Return the time of the next line, never before that of the last one; refuse a clock far behind it."""
+    """Return the time of the next line, never before that of the last one.
+
+    Raise InvalidProblemError if far before it.
+    """
     now, last = _now(), max((line.made for line in book.lines), default="")
     latest = datetime.strptime(now, _TIME).replace(tzinfo=UTC) + _CLOCK_TOLERANCE
     if latest.strftime(_TIME) < last and not clock_may_be_behind:

@@ -144,7 +144,7 @@ def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
 
 
 def _refused(path: Path, expected: str, got: str | None) -> InvalidProblemError:
-    """Return the error for a ledger's file."""
+    """Return the error for a ledger's file, its name cut if it is very long."""
     name = str(path)
     return InvalidProblemError(
         "ledger", expected, f"{name if len(name) < 300 else name[:80] + '...'}: {got}"

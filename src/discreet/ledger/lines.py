@@ -99,6 +99,8 @@ class Book(NamedTuple):
 def read(db: sqlite3.Connection, path: Path) -> Book:
     """Read all lines, and recompute their hashes.
 
+    One hash for each line.
+
     Raises
     ------
     InvalidProblemError
@@ -152,7 +154,7 @@ def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
 def _numbered(
     db: sqlite3.Connection, path: Path, table: str, columns: str
 ) -> list[tuple[str, ...]]:
-    """Read a table whose ids are 1, 2, ... up to the last id that it ever had; refuse one with a gap."""
+    """Read `columns` of a table whose ids are 1, 2, ... up to the last id that it ever had; refuse one with a gap."""
     rows = db.execute(f"SELECT id, {columns} FROM {table} ORDER BY id").fetchall()  # noqa: S608 - names of our own
     last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
     numbers = [row[0] for row in rows]

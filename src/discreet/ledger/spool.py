@@ -99,7 +99,10 @@ def read(ledger: Path, release_id: str) -> bytes | None:
 
 
 def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> None:
-    """Remove a spool if the system allows it; a file that can't be removed stays, readable for its owner alone."""
+    """Remove the spool of a release, or its unfinished file only, if the system allows it; no error otherwise.
+
+    A file that can't be removed stays, readable for its owner alone.
+    """
     final, unfinished = _paths(ledger, release_id)
     for path in (unfinished,) if unfinished_only else (unfinished, final):
         with suppress(OSError):

@@ -119,7 +119,10 @@ def seconds_left(stop: float) -> float | None:
 
 
 def nearest(space: MetricSpace) -> float:
-    """Return the median, over places, of the distance to the nearest other place, in the space's unit."""
+    """Return the median, over places, of the distance to the nearest other place, in the space's unit.
+
+    ``O(K log K)``.
+    """
     from scipy.spatial import cKDTree
 
     points = np.asarray(space.points)
@@ -155,7 +158,7 @@ def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int
 def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
     """Return a channel that names each report by the place of least expected loss given it: post-processing [CEP17]_.
 
-    A dense table of all weights is computed.
+    A dense table of all weights is computed: ``O(K^3)`` for K places and reports.
     """
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)

@@ -125,7 +125,9 @@ class Client:
         return self._held.epsilon
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
-        """Return the number of the place nearest to a point: latitude and longitude, or east and north in the unit.
+        """Return the number of the place nearest to `point`: latitude and longitude, or east and north in the unit.
+
+        ``O(K)``.
 
         Raises
         ------
@@ -145,6 +147,8 @@ class Client:
         self, point: tuple[float, float] | ArrayLike, *, bits: RandomBits | None = None
     ) -> tuple[float, float]:
         """Snap a point, draw one report, and say where it is.
+
+        ``O(K)`` for K places.
 
         Parameters
         ----------

@@ -293,7 +293,7 @@ def _for_every_point(
     problem: Problem | None,
     **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
 ) -> NoiseDesign | LatticeDesign:
-    """Return the design for every point: of one of the forms, or beyond 5120 places one noise for the region alone.
+    """Return the design for every point: by noise or a table; beyond 5120 places one noise for the region alone.
 
     Raises InvalidProblemError for a radius, or another method or a spacing beyond 5120 places.
     """
@@ -341,7 +341,10 @@ class _Search:
         self.trace: list[str] = []
 
     def attempt(self, name: str, method: Method, *, only: bool = False) -> None:
-        """Compute a candidate, verify it, and keep it if it is the best."""
+        """Compute a candidate of `method`, verify it, and keep it if it is the best; the trace says how it went.
+
+        With `only` a failure raises. Not begun once time is over, but for the first.
+        """
         if self.best is not None and (name == _FALLBACK_METHOD or time.perf_counter() > self.stop):
             return
         limits = PartLimits(seconds_left(self.stop), self.threads)
@@ -434,7 +437,11 @@ def _problem(
     weights: ArrayLike | None,
     prior: ArrayLike | None,
 ) -> Problem | None:
-    """Return the loss ``(K, K)`` and prior of the places, or ``None`` beyond 5120 places, where none may be stated."""
+    """Return the loss ``(K, K)`` and prior of the places, or ``None`` beyond 5120 places.
+
+    `targets` ``(L,)`` and `weights` ``(L,)`` give the loss of misjudged ways, else it is the distance.
+    InvalidProblemError for weights alone, or for any of them beyond 5120 places.
+    """
     if not region.space.has_matrix:
         if targets is not None or prior is not None:
             raise InvalidProblemError("targets and prior", "none beyond 5120 places", "some")

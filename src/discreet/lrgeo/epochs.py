@@ -92,7 +92,10 @@ class Epochs:
         return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
-        """Test whether one more report of `epsilon` fits the limits per day and for life; ``None`` limits nothing."""
+        """Test whether one more report of `epsilon` fits the limits per day and for life; ``None`` limits nothing.
+
+        `spent_today` and `spent_in_all` are the sums of epsilon of the reports drawn so far, per unit of distance.
+        """
         today = self.per_day is None or spent_today + epsilon <= self.per_day
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 
@@ -209,7 +212,7 @@ def pin(
     epochs: Epochs,
     bits: RandomBits | None = None,
 ) -> State:
-    """Draw the report that is shown from now on whenever one is at a place, and charge for it.
+    """Draw the report that is shown from now on whenever one is at the place of `point`, and charge it to the state.
 
     `point` is as in :func:`locate`, `now` in seconds since 1970. Returns the state with the pin; no argument changes.
     It is no fresh report of the epoch, before it is shown. See :mod:`discreet.lrgeo.epochs` for what it gives
@@ -313,7 +316,7 @@ def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
 
 
 def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs) -> State | None:
-    """Charge one report, or ``None`` where the budget does not allow it."""
+    """Return the state with one more report charged on `day`, or ``None`` where the budget does not allow it."""
     epsilon = client.cost
     # A clock that was set back opens no new day.
     fresh = state.day is None or day > state.day

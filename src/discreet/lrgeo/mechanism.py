@@ -312,7 +312,10 @@ def text_digest(plain: Mapping[str, Any]) -> str:
 
 
 def packed(array: NDArray[np.int64]) -> dict[str, Any]:
-    """Write integers less the least of them, each in as few bytes as the largest then needs, little-endian."""
+    """Write integers `array` ``(m,)`` less the least of them, each in as few bytes as the largest then needs.
+
+    Returns count, bytes each, least, and little-endian base64. Linear.
+    """
     least = int(array.min(initial=0))
     wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))
     rows = (array - least).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :wide]
@@ -325,7 +328,7 @@ def packed(array: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def unpacked(stated: Mapping[str, Any], *, most: int = (1 << 62) - 1) -> NDArray[np.int64]:
-    """Read what :func:`packed` wrote.
+    """Read what :func:`packed` wrote: int64 ``(count,)``.
 
     Parameters
     ----------

@@ -22,6 +22,8 @@ def travel_loss(
 
     .. math:: \beta_{ik} = \sum_l q_l \, | T_{il} - T_{kl} |
 
+    ``O(K^2 L)`` for K places and L targets.
+
     Parameters
     ----------
     travel
@@ -69,7 +71,7 @@ def travel_loss(
 
 
 def _shares(weights: ArrayLike, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Read a probability for each chosen target; refuse others."""
+    """Return a probability for each of the targets `chosen` ``(L,)``; raise InvalidProblemError for others."""
     share = array_of(weights, "weights", f"{len(chosen)} probabilities", np.float64)
     if share.shape != chosen.shape or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise InvalidProblemError("weights", f"{len(chosen)} probabilities", share.shape)

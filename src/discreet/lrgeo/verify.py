@@ -125,7 +125,7 @@ def _bound(distances: NDArray[np.int64], guarantee: MetricDP, scale_bits: int) -
 
 
 def _groups(bound: NDArray[np.bool_]) -> int:
-    """Count the groups of places that chains of bound pairs connect."""
+    """Count the groups of places that chains of bound pairs ``(K, K)`` connect; ``O(K^2)`` and more."""
     left, groups = np.ones(len(bound), dtype=np.bool_), 0
     while left.any():
         groups += 1
@@ -170,7 +170,7 @@ def _violations(
 
 
 def _breaks(channel: AnchoredChannel, guarantee: MetricDP, i: int, j: int) -> bool:
-    """Whether a pair violates the guarantee for any report, in integers."""
+    """Test whether places i and j violate the guarantee for any report, in integers: ``O(K)``."""
     p, q = channel.row(i).tolist(), channel.row(j).tolist()
     nats = guarantee.epsilon * channel.space.distance(i, j)
     factor = exp_floor(nats, _EXACT_BITS)

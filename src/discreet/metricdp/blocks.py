@@ -118,7 +118,7 @@ class Partition:
         return np.bincount(self.labels[~self.boundary], minlength=self.n_blocks)
 
     def component_sizes(self, *, crossing_only: bool = False) -> NDArray[np.int64]:
-        """Sizes of the components of the graph on the boundary records, largest first (Table 2).
+        """Return the sizes of the components of the graph on the boundary records, largest first, int64 (Table 2).
 
         Parameters
         ----------
@@ -290,7 +290,11 @@ def k_means(
 def _draw_centers(
     rows: NDArray[np.float64], squares: NDArray[np.float64], k: int, seed: int
 ) -> NDArray[np.float64]:
-    """Draw starting centers with probability proportional to the squared distance to the nearest earlier one."""
+    """Draw k starting centers with probability proportional to the squared distance to the nearest earlier one.
+
+    `rows` ``(n, dimensions)`` are points, `squares` ``(n,)`` their squared norms; returns at most k of them, fewer
+    where points coincide. ``O(n k dimensions)``.
+    """
     rng = random.Random(seed)  # noqa: S311 - a design on public inputs, which is to be repeatable
     chosen = [rng.randrange(len(rows))]
     squared = _squared_distances(rows, squares, rows[chosen])[:, 0]
@@ -312,7 +316,10 @@ def _draw_centers(
 def _squared_distances(
     rows: NDArray[np.float64], squares: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the squared distances, ``(rows, centers)``."""
+    """Return the squared distances ``(rows, centers)`` of points `rows`, whose squared norms are `squares` ``(rows,)``.
+
+    One matrix product; not negative.
+    """
     squared = squares[:, None] - 2 * (rows @ centers.T) + (centers**2).sum(axis=1)
     return np.asarray(np.maximum(squared, 0.0), dtype=np.float64)
 

@@ -97,7 +97,10 @@ class Layout:
         return self.edges.subgraph(np.flatnonzero(touched[self.edges.pairs].any(axis=1)))
 
     def prices(self, result: BendersResult, rows: Chains | None) -> Multipliers:
-        """Restate the multipliers of a decomposition as prices of stated constraints."""
+        """Return the multipliers of a decomposition as prices of stated constraints, in the scale of the problem.
+
+        `result` has the duals of rows and cuts, `rows` the chains added on the way. Linear in what is priced.
+        """
         m, k = len(self.edges), self.part.n_reports
         dual = np.maximum(-result.row_duals[: 2 * m * k], 0.0)
         priced = np.flatnonzero(dual)
@@ -163,7 +166,7 @@ class Chains:
 def _orient_chain(
     nodes: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Reverse a chain, nodes and distances from its first, if it does not begin at the end of lower number."""
+    """Reverse a chain, `nodes` and `distances` from its first ``(length,)``, if its first node is not the lower one."""
     return (
         (nodes, distances)
         if nodes[0] < nodes[-1]
@@ -174,7 +177,11 @@ def _orient_chain(
 def _price_chain(
     nodes: NDArray[np.int64], distances: NDArray[np.int64], rate: float, report: int, value: float
 ) -> Multipliers:
-    r"""Price a chain: :math:`\lambda` at its first constraint, :math:`\lambda e^{\epsilon d}` at distance d from it."""
+    r"""Price a chain: :math:`\lambda` at its first constraint, :math:`\lambda e^{\epsilon d}` at distance d from it.
+
+    `nodes` and `distances`, in stored units from the first, are ``(length,)``; `rate` is nats a unit, `value` is
+    lambda.
+    """
     prices = value * np.exp(rate * distances[:-1])
     return Multipliers(np.full(len(prices), report), nodes[:-1], nodes[1:], prices)
 
@@ -190,7 +197,7 @@ class _Paths:
 
     @classmethod
     def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
-        """Search the shortest paths from each source, up to the largest finite exponent; `rate` is nats a unit.
+        """Search the shortest paths over `edges` from each of `sources`, up to the largest finite exponent.
 
         One search by Dijkstra for each source.
         """
@@ -210,7 +217,10 @@ class _Paths:
         return cls(sources, lengths, before)
 
     def chain(self, row: int, target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the secrets of the path from a source to a target, and their distances from the source."""
+        """Return the secrets of the path from source number `row` to `target`, and their distances from it.
+
+        ``(length,)`` both, distances in stored units.
+        """
         nodes = [target]
         while nodes[-1] != self.sources[row]:
             nodes.append(int(self.before[row, nodes[-1]]))
@@ -281,7 +291,11 @@ class _Envelope:
     chosen: NDArray[np.int64]
 
     def prices(self, rate: float, dual: float) -> list[Multipliers]:
-        """Return prices of the chains between the internal record and the boundary record chosen for each report."""
+        """Return prices of the chains between the internal record and the boundary record chosen for each report.
+
+        `rate` is nats a unit, `dual` the multiplier of the cut; none where its sign proves nothing. Linear in the
+        chains.
+        """
         price = -dual if self.kind == "below" else dual
         if price <= 0:
             return []
@@ -379,7 +393,8 @@ def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | Non
 def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
     """Return the least of the boundary's upper bounds for each report, or ``None`` if they sum to at least 1.
 
-    Arguments are as of :func:`_below`.
+    Returns reports, boundary records and factors, ``(reports,)`` each; arguments are as of :func:`_below`. Linear in
+    `z`.
     """
     near = np.flatnonzero(np.isfinite(factor))
     terms = z[near] * factor[near, None]

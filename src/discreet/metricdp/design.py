@@ -216,7 +216,10 @@ def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
-    """Return the guarantee bound to this space, with its all-pairs epsilon, components and links."""
+    """Return the guarantee bound to this space, with its all-pairs epsilon, components and `joined` links.
+
+    All shortest paths, for a radius.
+    """
     space = problem.space
     components = int(constraints.components.max()) + 1
     isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()

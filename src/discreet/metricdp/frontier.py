@@ -244,7 +244,10 @@ class _Chart:
 def _gaps(
     lower: NDArray[np.float64], upper: NDArray[np.float64], negligible: float
 ) -> NDArray[np.float64]:
-    """Return relative gaps, 0 where the absolute one is `negligible`, 1 where the upper bound is infinite."""
+    """Return relative gaps ``(m,)`` of bounds `lower` and `upper`, ``(m,)`` each.
+
+    0 where the absolute one is negligible. 1 where the upper bound is infinite.
+    """
     gaps = np.zeros(len(lower))
     wide = upper - lower > negligible
     # The upper bound is infinite before the first design.
@@ -257,7 +260,10 @@ def _gaps(
 def _candidate_matrices(
     around: Sequence[MetricDesign], epsilon: Fraction
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield matrices to repair at an epsilon: the next weaker design's, and its geometric mean with the stronger."""
+    """Yield matrices ``(n, k)`` to repair at an epsilon.
+
+    The next weaker design's, and its geometric mean with the stronger.
+    """
     weaker = around[-1]
     if weaker.guarantee.epsilon < epsilon:
         return

@@ -98,7 +98,7 @@ class Blocks:
         return np.asarray(pulled - np.bincount(self.small[two], t[two], minlength=n))
 
     def channel_matrix(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the columns as a table, ``(N, K)``."""
+        """Return the columns of variables `u` ``(variables,)`` as a table ``(N, K)``, in ``O(N K)``."""
         table: NDArray[np.float64] = self.tails * u[self.last]
         inside = self.inside
         table[self.row[inside], self.block[inside]] += u[inside]
@@ -124,7 +124,10 @@ class _Normal:
                 break
 
     def _schur(self, ridge: float) -> NDArray[np.float64]:
-        """Return the lower half of the Schur complement."""
+        """Return the lower half of the Schur complement ``(N, N)``, its diagonal times ``1 + ridge``.
+
+        ``O(N^2 blocks)``.
+        """
         from scipy.linalg.blas import dsyrk
         from scipy.sparse import coo_array, csr_array
 
@@ -154,7 +157,10 @@ class _Normal:
         return np.asarray(schur)
 
     def _inverses(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Invert ``G_k' Theta G_k`` for all blocks, ``(blocks, size, size)``, padded to the largest by ones."""
+        """Invert ``G_k' Theta G_k`` for all blocks, ``(blocks, size, size)``, padded to the largest by ones.
+
+        `theta` ``(ratios,)`` are the weights of the rows. ``O(size^3)`` a block.
+        """
         blocks = self.blocks
         count, width = len(blocks.sizes), int(blocks.sizes.max())
         k, a, b = blocks.block[blocks.large], blocks.slot[blocks.small], blocks.slot[blocks.large]
@@ -178,7 +184,7 @@ class _Normal:
         return np.asarray(inverse * (scale[:, :, None] * scale[:, None, :]))
 
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply a vector ``(variables,)`` by the inverses of the blocks."""
+        """Multiply a vector `x` ``(variables,)`` by the inverses of the blocks; ``O(size^2)`` a block."""
         blocks = self.blocks
         padded = np.zeros(self.inverse.shape[:2])
         padded[blocks.block, blocks.slot] = x

@@ -245,7 +245,7 @@ def minimax(
 
 
 def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
-    """Return the problem with each prior in turn; raise InvalidProblemError without any."""
+    """Return the problem with each of `priors`, ``(n,)`` each; raise InvalidProblemError without any."""
     problems = [
         Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
         for prior in items_of(priors, "priors", "a list of priors")
@@ -256,7 +256,7 @@ def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> li
 
 
 def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:
-    """Return the problem whose prior is the weighted mean of those of several."""
+    """Return the problem whose prior is the mean of those of several, weighted by `weights` ``(problems,)``."""
     first = problems[0]
     prior = np.zeros(first.n_secrets)
     for weight, one in zip(weights.tolist(), problems, strict=True):
@@ -347,7 +347,10 @@ class _Program:
             return solve(program, method="simplex", time_limit=seconds, threads=threads)
 
     def _raw_weights(self, solution: LPSolution) -> NDArray[np.float64]:
-        """Return the multipliers of the rows for t, which are last."""
+        """Return the multipliers ``(problems,)`` of the rows for t, the last ones.
+
+        Ones where they sum to less than 1/2.
+        """
         count = len(self.costs)
         rows = 2 * len(self.edges) * self.shape[1] + self.shape[0] + count
         weights = ratio_prices(solution, rows)[-count:]

@@ -304,7 +304,10 @@ class WholeProblem:
 
     @cached_property
     def _stated_pairs(self) -> NDArray[np.int64]:
-        """Index of one stated pair of secrets for each constrained pair of classes."""
+        """Return the index of one stated pair of secrets, the shortest, for each constrained pair of classes.
+
+        A sort.
+        """
         ends = np.sort(self.labels[self.constraints.pairs], axis=1)
         order = np.lexsort((self.constraints.lengths, ends[:, 1], ends[:, 0]))
         order = order[ends[order, 0] != ends[order, 1]]
@@ -379,7 +382,10 @@ class WholeProblem:
         return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
 
     def _home(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the home of each report: the class for which it costs least, in a tie the class that it names."""
+        """Return the home of each report, ``(reports,)``: the class of `inside` for which it costs least.
+
+        In a tie the class that it names. `inside` ``(s,)`` are classes, and homes are places in it. ``O(s reports)``.
+        """
         first = np.unique(self.labels, return_index=True)[1]
         # Of losses, not of costs, since all costs of a secret of probability 0 are zero.
         loss = self.problem.loss[first[inside]]
@@ -394,7 +400,7 @@ class WholeProblem:
         return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
-        """Return the space of the secrets `inside`."""
+        """Return the space of the classes `inside` ``(s,)``, one secret of each."""
         space = self.problem.space
         if len(inside) == space.n:
             return space
@@ -403,7 +409,10 @@ class WholeProblem:
     def _plane(
         self, inside: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the planar points of some secrets and of the reports; ``None`` where there are none."""
+        """Return the planar points of the classes `inside` ``(s, 2)`` and of the reports ``(k, 2)``.
+
+        ``None`` without points.
+        """
         reports, points = self.problem.reports, self._planar_points
         if points is None or reports is None:
             return None
@@ -421,7 +430,10 @@ class WholeProblem:
         return space.points if space.metric in {"grid", "euclidean"} else None
 
     def _own(self, inside: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return the own report of each class: the cheapest that names it, or the cheapest of all."""
+        """Return the own report of each class in `inside` ``(s,)``: the cheapest that names it, or the cheapest of all.
+
+        ``(s,)`` int64; ``None`` if two classes would have the same. ``O(s reports)``.
+        """
         cost = self.cost[inside]
         own = cost.argmin(axis=1)
         reports = self.problem.reports
@@ -439,7 +451,10 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the matrix ``(classes, k)`` of all classes from those of the parts: that of the only part itself."""
+        """Return the matrix ``(classes, k)`` of all classes from those of the parts, ``(secrets of the part, k)``.
+
+        The only part's matrix itself is returned, without a copy.
+        """
         if len(matrices) == 1:
             return matrices[0]
         table = np.zeros((self.n_classes, self.problem.n_reports))
@@ -448,7 +463,7 @@ class WholeProblem:
         return table
 
     def lift(self, multipliers: list[Multipliers]) -> Multipliers:
-        """Convert prices of the parts to prices of stated constraints between secrets."""
+        """Convert prices of the parts to prices of stated constraints between secrets; a bisection for each price."""
         if len(multipliers) == 1 and self.merged is self.constraints:
             return multipliers[0]
         relabelled = [

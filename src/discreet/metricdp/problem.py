@@ -182,7 +182,10 @@ class Problem:
 
 
 def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
-    """Read values as float64; refuse anything that is no number."""
+    """Return values as a new float64 array.
+
+    Raise InvalidProblemError, naming `field` and its shape, if they are not numbers.
+    """
     try:
         return np.array(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -190,7 +193,7 @@ def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a table of losses with a row for each of n secrets; refuse other shapes and values."""
+    """Read a table of losses ``(n, k)``; raise InvalidProblemError for other shapes and values."""
     expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
     loss = _read_floats(utility_loss, "utility_loss", expected)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
@@ -283,7 +286,10 @@ def named_loss(
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Read the secrets that may be reported as int64; refuse other values, or one that comes twice."""
+    """Read the secrets that may be reported as int64 ``(k,)``.
+
+    Raise InvalidProblemError for others, or one that comes twice.
+    """
     secrets = array_of(reports, "reports", "a sequence of secrets")
     if secrets.ndim != 1 or not secrets.size or not np.issubdtype(secrets.dtype, np.integer):
         raise InvalidProblemError(
@@ -304,7 +310,7 @@ def _allowed_reports(
     forbidden: ArrayLike | None,
     max_error: float | None,
 ) -> NDArray[np.int64]:
-    """Return the columns of a loss table without forbidden reports, whose losses are within a maximum error.
+    """Return the columns of `loss` ``(n, k)`` without forbidden reports, whose losses are within a maximum error.
 
     A report of probability 0 from one secret has probability 0 from every secret at a finite distance: a report is left
     out for all secrets, or for none.
@@ -335,7 +341,11 @@ def _allowed_reports(
 def _forbidden_columns(
     forbidden: ArrayLike, n: int, reports: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return whether each report is forbidden; refuse one that is forbidden to some secrets only."""
+    """Return whether each report is forbidden, ``(k,)``; raise InfeasibleError if it is to some secrets only.
+
+    `forbidden` are reports, or ``(m, 2)`` pairs of a secret and a report; `reports` ``(k,)`` are those of the
+    problem. InvalidProblemError for others. ``O(n k)``.
+    """
     expected = "reports, or pairs of a secret and a report"
     table = array_of(forbidden, "forbidden", expected)
     if (

@@ -233,7 +233,7 @@ class Search:
         quick: tuple[Method, ...],
         costly: Callable[[WholeProblem], tuple[tuple[Method, ...], str]],
     ) -> MetricDesign:
-        """Run the methods in turn until the gap is reached or time is up, after those without a search.
+        """Run the methods in turn until the gap is reached or time is up, after the `quick` ones; return the design.
 
         ``costly`` lists methods and the reason for their order.
         """
@@ -329,7 +329,7 @@ class Search:
         self._bound_and_verify(name, better=better)
 
     def _bound_and_verify(self, name: str, *, better: bool) -> None:
-        """Update the bound, verify a better channel, and report progress."""
+        """Update the bound, verify the channel if it is `better` or reaches the gap, and report progress as `name`."""
         self._bound()
         if self.forced:
             if better and all(state.best is not None for state in self.states):
@@ -352,7 +352,7 @@ class Search:
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
     def _solve(self, method: Method, unfinished: list[_State]) -> list[Candidate | str | None]:
-        """Return a method's answer for each component: a candidate, why there is none, or ``None``.
+        """Return a method's answer for each unfinished component: a candidate, why there is none, or ``None``.
 
         Components are solved in processes where there is an executor.
         """
@@ -541,7 +541,10 @@ class Search:
 def _repair_and_rename(
     matrix: NDArray[np.float64], part: Part, threads: int, is_late: Callable[[], bool]
 ) -> Repaired:
-    """Repair a rough matrix, and rename each report as the one of least expected cost given it."""
+    """Repair a rough `matrix` ``(n, k)``; rename each report as the one of least expected cost, if that loses less.
+
+    The cost is that of :func:`repair`, and ``O(n k^2)``.
+    """
     cost = part.cost
     repaired = repair(
         matrix, part.binding, part.epsilon, cost=cost, threads=threads, is_late=is_late

@@ -20,7 +20,7 @@ __all__ = ["chances", "plot_channel_row"]
 
 
 def chances(channel: Channel | AnchoredChannel, secret: int) -> NDArray[np.float64]:
-    """Return the probabilities of all reports of one secret, as floats, for plots and not for draws."""
+    """Return the probabilities of all reports of one secret, floats ``(K,)``, for plots and not for draws."""
     if isinstance(channel, Channel):
         return np.asarray(channel.probabilities[secret], dtype=np.float64)
     weights = channel.row(secret).astype(np.float64)
@@ -108,7 +108,7 @@ def plot_channel_row(
 def _draw_discs(
     ax: Axes, places: NDArray[np.float64], chance: NDArray[np.float64], shown: NDArray[np.int64]
 ) -> None:
-    """Draw all places as dots, and the reported ones as discs whose area is their probability."""
+    """Draw all places ``(n, 2)`` as dots, and those numbered in `shown` as discs with area `chance` ``(n,)``."""
     ax.scatter(places[:, 0], places[:, 1], s=2, color=GREY, zorder=2, linewidths=0)
     ax.scatter(
         places[shown, 0],
@@ -125,7 +125,7 @@ def _draw_discs(
 def _draw_cells(
     ax: Axes, places: NDArray[np.float64], chance: NDArray[np.float64], side: float
 ) -> None:
-    """Draw a square around each place, shaded by its probability."""
+    """Draw a square of `side` around each of places ``(n, 2)``, shaded by its probability, `chance` ``(n,)``."""
     from matplotlib.collections import PolyCollection
 
     corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)]) * side
@@ -144,7 +144,7 @@ def _draw_cells(
 
 
 def _mark_true_place(ax: Axes, place: NDArray[np.float64]) -> None:
-    """Draw a ring around the true place, and its label."""
+    """Draw a ring around the true place ``(2,)``, and its label."""
     from matplotlib.patheffects import withStroke
 
     ax.scatter(

@@ -90,7 +90,7 @@ def plain_rows(ax: Axes, names: Sequence[str]) -> None:
 
 
 def name_parameter(ax: Axes, name: str, values: Iterable[float]) -> None:
-    """Style axes of a quantity from 0 on over a parameter, with a tick at each of its values."""
+    """Style axes of a quantity from 0 on over the parameter `name`, on a log scale with a tick at each value."""
     ticks = sorted(values)
     ax.set_ylim(bottom=0)
     log_scale(ax, "x", ticks)
@@ -163,7 +163,7 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
 
 
 def spread(heights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move ascending heights apart, as little as pushing upwards needs, then down again below the top."""
+    """Return ascending heights ``(m,)`` moved apart, as little as pushing upwards needs, then down again below 1."""
     moved = heights.copy()
     for i in range(1, len(moved)):
         moved[i] = max(moved[i], moved[i - 1] + _LABEL_SPACING)

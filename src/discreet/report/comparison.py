@@ -152,7 +152,7 @@ def frontier_chapter(
 
 
 def _curves(entries: Sequence[Entry]) -> list[Curve]:
-    """Draw a line for each method, where it has channels, and one for the best bound."""
+    """Return a line for each method, where it has channels, and one for the best bound: loss over epsilon."""
     epsilons = sorted({entry.epsilon for entry in entries})
     bounds = [(float(e), best_lower(entries, e)) for e in epsilons]
     proven = [(epsilon, lower) for epsilon, lower in bounds if lower is not None]

@@ -144,7 +144,7 @@ def _columns(
     roles: AssignedRoles,
     attributes: Sequence[Attribute],
 ) -> list[_Column]:
-    """Return the role, kind and true loss of each column of the original; private."""
+    """Return the role, kind and true loss of each column of the original; private. A pass over each column."""
     from discreet.tables.frames import singled_out
 
     kinds = {attribute.name: attribute for attribute in attributes}
@@ -174,7 +174,10 @@ def _columns(
 
 
 def _became(role: str, cells: Any) -> str:  # noqa: ANN401 - a series or nothing
-    """What a column became: the commonest values of a published quasi-identifier, words for any other role."""
+    """Return what a column became, as text.
+
+    The commonest values of a published quasi-identifier, words for other roles.
+    """
     if role != "quasi" or cells is None:
         return {"sensitive": "as it was", "keep": "as it was"}.get(role, "not published")
     common = cells.cast(str).value_counts(sort=True).head(_MOST_VALUES).to_series(0).to_list()

@@ -205,7 +205,7 @@ def build_demo(
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
-    """Design for a city at several strengths, save the shown one, and return its chapter."""
+    """Design for a city at several strengths, save the shown one to `file`, and return its chapter."""
     problem = city_problem(city)
     about = f"Designing for a city of {city.n} junctions and {len(city.edges)} roads"
     with watch.part("city", f"{about}, at {len(EPSILONS)} strengths"):
@@ -241,7 +241,7 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
 
 
 def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter:
-    """Design for a grid, save it, attack it, and return its chapter."""
+    """Design for a grid, save it to `file`, attack it, and return its chapter."""
     with watch.part("grid", f"Designing for a grid of {rows} by {columns} cells"):
         space = MetricSpace.grid(rows, columns, cell=1, unit="km")
         problem = Problem(space, utility_loss="euclidean")
@@ -274,7 +274,10 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:
-    """State the city's problem, or that of some of its junctions: who is there, and what a wrong report costs."""
+    """Return the city's problem, or that of `junctions` ``(m,)``.
+
+    Prior, and the drive that a wrong report costs, in km.
+    """
     chosen = np.arange(city.n) if junctions is None else junctions
     # The car starts at the report: the drive from column to row.
     drive = city.travel(directed=True).T[np.ix_(chosen, chosen)]
@@ -289,7 +292,10 @@ def _downtown(city: City) -> int:
 
 
 def _curves(city: City) -> list[Curve]:
-    """Design at several strengths for the junctions downtown, and compare with the better version of each baseline."""
+    """Return curves of loss over epsilon for the junctions downtown.
+
+    The design, its bound, and each baseline at its best. A design a strength.
+    """
     center = np.sort(np.argsort(np.hypot(*city.points.T), kind="stable")[: _downtown(city)])
     problem = city_problem(city, center)
     reached, proven = [], []

@@ -139,7 +139,7 @@ def _width(parameters: Mapping[str, Any], scale: str) -> str:
 
 
 def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) -> str:
-    """Draw groups by size of the root and of the largest regions below it, all over the same sizes."""
+    """Return an SVG of groups by size of the root and of the largest regions below it, all over the same sizes."""
     tree = result.frame.tree
     second = np.flatnonzero(tree.levels == 1)
     totals = result.counts[second].sum(axis=1)
@@ -165,7 +165,10 @@ def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) ->
 
 
 def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
-    """Draw published counts against true ones, a panel a level, on scales that are linear near zero."""
+    """Return an SVG of published counts against true ones, a panel a level, on scales that are linear near zero.
+
+    Private.
+    """
     tree = result.frame.tree
     top = max(1.0, float(max(truth.counts.max(), result.counts.max())))
 

@@ -264,7 +264,7 @@ def draw_map(
 
 
 def _sparse(row: NDArray[np.float64]) -> list[int]:
-    """Keep what can be seen: report, ten-thousandths, report, ten-thousandths, ..."""
+    """Return the reports of `row` ``(K,)`` that can be seen: report, ten-thousandths, report, ten-thousandths, ..."""
     (seen,) = np.nonzero(row >= _MIN_DRAWN_PROBABILITY)
     pairs = np.stack([seen, 1e4 * row[seen] + 0.5], axis=1).astype(np.int64)
     flat: list[int] = pairs.ravel().tolist()
@@ -272,7 +272,7 @@ def _sparse(row: NDArray[np.float64]) -> list[int]:
 
 
 def _marks(data: dict[str, Any], row: list[int]) -> list[tuple[float, float, float, float]]:
-    """Place one mark for each report that can be seen; the script does the same."""
+    """Return one mark for each report that can be seen, x, y, size and opacity; the script does the same."""
     marks = []
     for report, share in zip(row[::2], row[1::2], strict=True):
         place = data["reports"][report]
@@ -291,7 +291,7 @@ def _mark(kind: str, size: float, typical: float, share: float) -> tuple[float, 
 
 
 def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, float, str]]:
-    """Explain two probabilities, the larger near what is typical."""
+    """Return two marks with a probability each, the larger near what is typical: x, width, opacity, text."""
     shares = [m * 10.0**e for e in range(-6, 1) for m in (1, 2, 5)]
     largest = max(place for place, share in enumerate(shares) if share <= typical or place < 3)
     marks, x = [], 585.0
@@ -317,7 +317,10 @@ def _fact_names(unit: str, near: Sequence[Fraction]) -> list[str]:
 
 
 def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
-    """Return for each secret the chance of a right report, of near ones, and the expected loss."""
+    """Return for each secret, as text, the chance of a right report, of near ones, and the expected loss; ``O(n K)``.
+
+    `near` are distances in the unit.
+    """
     target = places.plane[places.reports]
     away = np.sqrt(((places.plane[:, None, :] - target[None]) ** 2).sum(axis=2))
     columns = [
@@ -335,7 +338,10 @@ def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
 
 
 def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
-    """Sort roads into streets, roads and avenues by their traffic."""
+    """Return the SVG paths of roads sorted into streets, roads and avenues by their traffic.
+
+    `at` is ``(n, 2)`` pixels.
+    """
     count = len(backdrop.roads)
     rank = np.zeros(count)
     if backdrop.traffic is not None:
@@ -352,7 +358,7 @@ def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
 
 
 def _grid(at: NDArray[np.float64], size: float) -> str:
-    """Draw the lines between the cells."""
+    """Return the SVG path of the lines between the cells of `size` at ``(n, 2)``."""
     xs, ys = np.unique(at[:, 0]), np.unique(at[:, 1])
     left, right = xs[0] - size / 2, xs[-1] + size / 2
     top, bottom = ys[0] - size / 2, ys[-1] + size / 2

@@ -172,7 +172,10 @@ def chapter(
 
 
 def _statements(design: Design[Problem, Multipliers], least: Fraction, noun: str) -> dict[str, Any]:
-    """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
+    """Return the template's values on the reports, the guarantee, its certificate and the provenance.
+
+    `least` is the smallest distance between secrets, `noun` names a secret.
+    """
     guarantee = design.guarantee
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
@@ -219,7 +222,10 @@ def _claim_at(guarantee: MetricDP, length: Fraction) -> dict[str, str]:
 
 
 def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]:
-    """For some distances: how often in 100 the best guess is right after some reports."""
+    """Return rows for some distances: how often in 100 the best guess is right after some reports.
+
+    `least` is the smallest distance between secrets.
+    """
     base = example_distance(guarantee, least)
     rows = []
     lengths = [base * multiple for multiple in (Fraction(1, 5), Fraction(1, 2), 1, 2, 4, 10)]
@@ -338,7 +344,7 @@ def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
 def _bars(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
 ) -> list[tuple[Bar, str, str]]:
-    """Order the losses, each with its share of the largest in percent, and its text."""
+    """Return the losses, each with its share of the largest in percent, and its text; baselines in ascending order."""
     bars = [] if design.lower is None else [Bar("lower bound", design.lower, "bound")]
     bars.append(Bar("this mechanism", design.upper, "this"))
     bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
@@ -351,7 +357,7 @@ def _bars(
 def _cost(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]], loss_unit: str
 ) -> str:
-    """Compare the loss with the lower bound and with the best baseline, in sentences."""
+    """Return sentences that compare the loss with the lower bound and with the best baseline."""
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
@@ -376,7 +382,10 @@ _LOSS_CLASSES = 5
 def _losses_on_map(
     design: Design[Problem, Multipliers], noun: str, loss_unit: str, drawn_map: MapView | None
 ) -> dict[str, Any]:
-    """Return the map, and the losses: quantiles in a sentence, classes of equal width, and a layer of the map each."""
+    """Return the map, and the losses: quantiles in a sentence, classes of equal width, and a layer of the map each.
+
+    `noun` names a secret. ``O(n)`` after the losses.
+    """
     losses = design.loss_by_secret
     median, most, worst = (
         printed.at_most(value, 3, loss_unit) for value in design.loss_quantiles.values()
@@ -433,7 +442,7 @@ def _losses_on_map(
 def _numbers(
     design: Design[Problem, Multipliers], loss_unit: str, seconds: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """List the figures of the design, label and value."""
+    """Return the figures of the design, label and value; `seconds` are by step."""
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
     unit, scope = guarantee.unit, guarantee.space_scope
     rows = [

@@ -79,7 +79,7 @@ def chapter(
 
 
 def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
-    """Draw the share of rows in classes of each range of sizes, a bar for each table."""
+    """Draw into `figure` the share of rows in classes of each range of sizes, a bar for each table."""
     ax = figure.add_subplot()
     width = 0.8 / len(found)
     styles = ((VERMILION, "///"), (BLUE, None))[-len(found) :]

@@ -166,7 +166,10 @@ def chapter(
 def _names(
     selection: Selection, names: Sequence[str] | None, kinds: Sequence[str] | None
 ) -> list[str]:
-    """Return the names of the chosen elements, in the order of the draws; refuse other numbers of names."""
+    """Return the names of the chosen elements, in the order of the draws.
+
+    Refuse other numbers of `names` or `kinds`.
+    """
     statement = selection.statement
     if names is not None and len(names) != statement.n_elements:
         raise InvalidProblemError("names", f"{statement.n_elements} names", len(names))
@@ -191,9 +194,9 @@ def _short(guarantee: DPGuarantee) -> str:
 
 
 def _map(ground: Ground, selection: Selection, anchor: str) -> str:
-    """Draw the candidates and the chosen places, what would be chosen otherwise as rings, and people.
+    """Return an SVG of the candidates and the chosen places, other choices as rings, and people.
 
-    Returns the picture; another number of places is refused.
+    Raises InvalidProblemError for another number of places than elements.
     """
     if len(ground.places) != selection.statement.n_elements:
         expected = f"{selection.statement.n_elements} places"

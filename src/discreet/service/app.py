@@ -237,7 +237,10 @@ class _Written:
     async def answer(
         self, request: Request, part: str, digest: str, message: Callable[[], Message]
     ) -> Response:
-        """Answer with a message, compressed where the client accepts that."""
+        """Answer with a message's part, compressed and in the media type that the client accepts.
+
+        Written once, then kept. `digest` is its entity tag.
+        """
         media = accepted(request.headers.get("accept", ""))
         is_packed = accepts_gzip(request.headers.get("accept-encoding", ""))
         body = self._made.get((part, media, is_packed))
@@ -265,7 +268,7 @@ class _Written:
 def _add_public(
     app: FastAPI, mechanism: Published | Future[Published], region: Region | None
 ) -> None:
-    """Add what everybody may ask, and what is the same for everybody."""
+    """Add the routes that everybody may ask, whose answers are the same for everybody: health, mechanism, region."""
     written = _Written()
 
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")

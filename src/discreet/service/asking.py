@@ -142,7 +142,7 @@ class Server:
     def _ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
-        """Send a request until it is answered with another status than 429 and 503; return status, media type and body.
+        """Send a request until it is answered with another status than 429 and 503; return status, type and body.
 
         Pauses double. Raises LimitReachedError when the patience, in seconds, is over.
         """

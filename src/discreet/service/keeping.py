@@ -139,7 +139,10 @@ class Change:
 
 
 def _state(body: bytes, seconds: int, unit: str) -> State:
-    """Read a state; one of version 1 too. Raises InvalidProblemError for an altered one, or other seconds or unit."""
+    """Read a state from bytes, of version 1 too.
+
+    Raise InvalidProblemError for an altered one, other seconds or unit.
+    """
     try:
         data = json.loads(body)
         frame = data["version"], data["seconds"], data["unit"]

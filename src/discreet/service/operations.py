@@ -118,7 +118,7 @@ class Metrics:
         self._under_way.inc()
 
     def end(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answer that was handed on whole; ``status`` is 0 where there was none."""
+        """Count an answer that was sent completely, and its seconds; ``status`` is 0 where there was none."""
         self._under_way.dec()
         self.answered += status > 0
         known = (
@@ -258,7 +258,7 @@ def add_operations(
 
 
 def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
-    """Add a page that says what is published, and one that asks for what everybody may ask for."""
+    """Add routes of a page with the `facts` on the published mechanism, and of one with a button for each path."""
 
     @app.get("/", include_in_schema=False)
     async def landing() -> Response:
@@ -285,7 +285,7 @@ def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
 def _facts(
     region: Region | None, found: Mechanism | PublishedPoints | None, state: State
 ) -> dict[str, str]:
-    """Return the facts about the mechanism for the page, in HTML."""
+    """Return the facts about the mechanism for the page, as HTML by name; `state` is ready, failed or designing."""
     promise = "It is being designed; ask again later." if found is None else f"{found.promise}."
     if state == "failed":
         promise = "No mechanism could be designed; the log says why."

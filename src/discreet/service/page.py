@@ -254,7 +254,7 @@ def _report(data: object) -> tuple[float, float]:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Read a body; return ``None`` if it is too long."""
+    """Return a request's body, or ``None`` if it is longer than the limit."""
     body, more = b"", True
     while more:
         message = await receive()

@@ -64,7 +64,10 @@ class TrafficRecorder(httpx.BaseTransport):
         return Server("http://127.0.0.1:1", transport=self, patience=60.0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer as the application does."""
+        """Run the application in this process, return its response, and keep the request's bytes.
+
+        Uses asyncio.run: not callable from a running event loop.
+        """
         body, path = request.read(), request.url.raw_path.decode()
         head = b"".join(name + b": " + value + b"\n" for name, value in request.headers.raw)
         self.requests.append(Request(f"{request.method} {path}", head, body))
@@ -74,6 +77,7 @@ class TrafficRecorder(httpx.BaseTransport):
         return httpx.Response(answer.status_code, headers=headers, content=answer.content)
 
     async def _answer(self, request: httpx.Request, path: str, body: bytes) -> httpx.Response:
+        """Run the application on a request with `body`, and return its response."""
         headers = [(k, v) for k, v in request.headers.raw if k.lower() not in _HOPS]
         door = httpx.ASGITransport(self._app)
         async with httpx.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:
@@ -122,7 +126,7 @@ class Visited:
             return client.locate(self.point, bits=bits).report
 
     def report_many(self, size: int, bits: RandomBits) -> list[tuple[float, float]]:
-        """Report as many users would who are at one place: a client fetches and verifies once, each ledger is empty."""
+        """Return the reports of `size` users at one place: a client fetches and verifies once, each ledger is empty."""
         with _new_client(self.server) as client:
             prepared, clock = client.prepared(), Epochs()
             return [
@@ -161,7 +165,10 @@ class RecordedApplication:
             return client.mechanism
 
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
-        """Be a client of the sound mode: fetch the mechanism, verify it, and locate so often at one time."""
+        """Act as a client of the sound mode: fetch the mechanism, verify it, and locate `times` times at time `now`.
+
+        Returns the requests as a session.
+        """
         recorder = TrafficRecorder(self._app)
         with _new_client(recorder.server(), now) as client, client:
             for _ in range(times):

@@ -76,7 +76,7 @@ def cacheable_answer(
 
 
 def refuse(status: int, error: str, message: str) -> Response:
-    """Refuse, with one word for programs and a sentence for people."""
+    """Return a refusal with `status`: one word, `error`, for programs and a sentence for people; not to be cached."""
     headers = {"cache-control": "no-store"}
     if status in {429, 503}:
         headers["retry-after"] = "1"
@@ -96,7 +96,7 @@ def invalid(_: Request, error: Exception) -> Response:
 
 
 def no_route(_: Request, error: Exception) -> Response:
-    """Refuse a path or a method that is not there."""
+    """Return the answer for a path or a method that is not there, with the status of the error."""
     status = getattr(error, "status_code", 500)
     name, message = {
         404: ("not-found", "no such path"),

@@ -302,7 +302,7 @@ def _place_file(
     attributes: Sequence[Attribute],
     models: Mapping[str, Sequence[PrivacyModel]],
 ) -> None:
-    """Join the parts, count the classes of the file that they make, and give it its name.
+    """Join the parts to one file, count its classes anew, and give it its name; two passes over it.
 
     Raises CertificateError if that count fails, InvalidProblemError for a target that cannot be written.
     """

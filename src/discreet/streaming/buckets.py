@@ -44,7 +44,7 @@ class BucketWriter:
         self.writer: Any = None
 
     def add(self, table: pl.DataFrame) -> None:
-        """Write each row to the bucket of its keys."""
+        """Write each row of `table` to the bucket of its keys' hash; a sort of the rows."""
         import polars as pl
         import pyarrow as pa
 

@@ -57,10 +57,10 @@ class CellPlan:
 
 
 def cells(space: Workspace, number: int) -> None:
-    """Count the rows of a piece by region and cell; rows with persons are dealt into buckets by person instead.
+    """Count the rows of piece `number` by region and cell.
 
-    Reads piece `number` in batches, stores the counts in the workspace, and refuses a file that this worker does not
-    see.
+    Rows with persons are written into buckets by person instead. A worker step: reads the piece in batches and stores
+    the counts. InvalidProblemError for a file that this worker does not see.
     """
     plan: CellPlan = space.plan()
     if not Path(plan.pieces[number].path).exists():

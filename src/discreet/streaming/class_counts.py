@@ -119,7 +119,10 @@ def _part(space: Workspace, number: int) -> Path:
 def _read(
     plan: LargePlan, path: Path, coded: Sequence[str], plain: Sequence[str]
 ) -> Iterator[Batch]:
-    """Read columns of a published part again; quasi-identifiers are texts."""
+    """Yield batches of columns of a published part: codes of `coded`, and `plain` texts.
+
+    Quasi-identifiers are texts.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -137,7 +140,7 @@ def _read(
 def _counted_columns(
     space: Workspace, plan: LargePlan, number: int, counted: Sequence[str]
 ) -> pl.DataFrame:
-    """Read columns of a published part, and that of persons, which is kept beside it."""
+    """Read the columns `counted` of a published part; the column of persons is kept beside it."""
     import polars as pl
 
     from discreet.tables.parsing import scan
@@ -152,7 +155,11 @@ def _counted_columns(
 
 
 def tally(space: Workspace, number: int) -> None:
-    """List the texts of a published part, and the values of columns with demands, and how often there are these."""
+    """Store 'tally-{number}': the distinct texts of each quasi-identifier of a published part, and rows by value.
+
+    A worker step. ``None`` for a quasi-identifier of more than `MAX_NUMBERED_TEXTS` texts; rows are counted for
+    columns with demands. Reads the part once.
+    """
     import polars as pl
 
     plan: LargePlan = space.plan()
@@ -171,7 +178,10 @@ def tally(space: Workspace, number: int) -> None:
 
 
 def _classes(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
-    """Read what tells the classes of a published part apart, and its columns with demands and sensitive ones."""
+    """Return what tells the classes of published part `number` apart, with columns that have demands or are sensitive.
+
+    Quasi-identifiers with few texts are packed into words. Reads the part's columns.
+    """
     import polars as pl
 
     words_at = _words(plan)
@@ -212,7 +222,10 @@ def _grouped(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def count(space: Workspace, number: int) -> None:
-    """Count the rows of each class of a published part as they stand there, and its digest."""
+    """Count the rows of each class of published part `number`, and store the counts by bucket, with the part's SHA-256.
+
+    A worker step; reads the part twice.
+    """
     plan: LargePlan = space.plan()
     table, keys = _classes(space, plan, number), _keys(plan)
     with _part(space, number).open("rb") as file:
@@ -261,7 +274,10 @@ def _alike(pairs: pl.DataFrame, keys: Sequence[str], name: str) -> tuple[int, in
 
 
 def total(space: Workspace, number: int) -> None:
-    """Add up the counts of the classes of one bucket over all published parts, and judge them."""
+    """Add up the counts of the classes of one bucket over all published parts, judge them, and store the result.
+
+    A worker step.
+    """
     import polars as pl
 
     plan: LargePlan = space.plan()

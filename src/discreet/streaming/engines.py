@@ -100,7 +100,10 @@ class LocalEngine:
         count: int,
         on_done: Callable[[int], None] = _ignore,
     ) -> None:
-        """Begin the steps in their order."""
+        """Run the steps 0 to ``count - 1`` of a kind, in their order or in threads; raise the error of a step.
+
+        `on_done` is called with the number of steps done.
+        """
         if self.threads == 1 or count == 1:
             for number in range(count):
                 if not perform(str(space.folder), kind, number):
@@ -157,9 +160,10 @@ class DaskEngine:
         count: int,
         on_done: Callable[[int], None] = _ignore,
     ) -> None:
-        """Do steps 0 to ``count - 1`` of a kind on the workers; what they are called says nothing of the rows.
+        """Run the steps 0 to ``count - 1`` of a kind on the workers; task names hold nothing of the rows.
 
-        `on_done` gets the number of steps done so far. Raises what a step raised, or SolverError if workers were lost.
+        `on_done` gets the number of steps done so far. Raises the error of a step, or SolverError if workers were
+        lost.
         """
         import distributed
 
@@ -198,10 +202,7 @@ class DaskEngine:
         self.futures = []
 
     def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
-        """Wait until a step has ended, as long as there are workers: a scheduler would wait for them for ever.
-
-        Raises SolverError if none is there for a while.
-        """
+        """Wait until a step has ended, while there are workers; raise SolverError if there is none for a while."""
         last_seen = last_checked = time.monotonic()
         while not steps.has_ready():
             time.sleep(0.01)
@@ -232,7 +233,7 @@ class DaskEngine:
         return threads
 
     def close(self, space: Workspace) -> None:
-        """Cancel what still waits, and give what runs some time to end."""
+        """Cancel waiting steps, and wait some time for running ones to end."""
         if not self.futures:
             return
         with suppress(Exception):
@@ -242,7 +243,10 @@ class DaskEngine:
             time.sleep(0.1)
 
     def look(self, space: Workspace) -> None:
-        """Refuse workers that do not share the workspace, or have other versions."""
+        """Raise unless the workers share the workspace, and have the same versions of all packages as this process.
+
+        InvalidProblemError for others, or if no worker comes in time.
+        """
         token = secrets.token_hex(16)
         space.put("token", token)
         mine = look_around(str(space.folder), token)[1]

@@ -97,7 +97,10 @@ def pieces_of(
 
 
 def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Piece]:
-    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits."""
+    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits.
+
+    Reads the file's metadata only.
+    """
     import polars as pl
     import pyarrow.parquet as pq
 
@@ -135,7 +138,10 @@ def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) ->
 
 
 def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
-    """Scan the files of all pieces lazily, each cell by the rules; raise InvalidProblemError without any piece."""
+    """Scan the files of all pieces lazily, each cell by the rules; raise InvalidProblemError without any piece.
+
+    Nothing is read but schemas.
+    """
     import polars as pl
 
     files = {piece.path: piece.mark for piece in pieces}

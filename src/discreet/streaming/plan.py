@@ -128,7 +128,10 @@ class LargePlan:
     def demand(
         self, at: int, codes: NDArray[np.int64], wholes: Mapping[str, tuple[int, ...]]
     ) -> Demand:
-        """Return a demand on the codes of some rows; missing values make no class diverse."""
+        """Return demand number `at` on the `codes` ``(rows,)`` of a column; missing values make no class diverse.
+
+        `wholes` has the rows of the whole table by value, for closeness.
+        """
         name, model = self.demands[at]
         missing = self.missing.get(name, -1) if isinstance(model, DistinctDiversity) else -1
         return Demand(name, model, codes, whole=wholes.get(name), missing=missing)

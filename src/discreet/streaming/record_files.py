@@ -143,7 +143,7 @@ class RecordFiles:
         check_types(nw.from_native(scanned), wanted)
 
     def _check_names(self, argument: str, wanted: Sequence[str]) -> pl.LazyFrame:
-        """Refuse missing columns and workers that do not fit; return the scan of the files."""
+        """Return the scan of the files; raise InvalidProblemError for missing columns or workers that do not fit."""
         pieces = pieces_of(self.source, argument, row_by_row=True, rules=self.rules)
         scanned = scan_pieces(pieces, argument)
         names = scanned.collect_schema().names()
@@ -272,7 +272,7 @@ class RecordFiles:
 def _counted(
     space: Workspace, engine: Engine, kinds: Mapping[str, int], shape: tuple[int, int]
 ) -> tuple[NDArray[np.int64], Counter[int]]:
-    """Do steps of several kinds, so many of each, and add up their counts and the reasons of rows that do not count."""
+    """Run `kinds` of steps, so many of each, and add up their counts: int64 of `shape`, and rows left out by reason."""
     counts = np.zeros(shape, dtype=np.int64)
     rows: Counter[int] = Counter()
     for kind, steps in kinds.items():
@@ -286,7 +286,7 @@ def _counted(
 
 
 def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> CountedClasses:
-    """Do both kinds of steps, and put together what the buckets found."""
+    """Run the steps that group pieces, then those that count buckets; return the classes of the whole table."""
     import polars as pl
 
     engine.run(space, "groups", len(plan.pieces))

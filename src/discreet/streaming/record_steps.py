@@ -78,7 +78,10 @@ class RecordPlan:
 
 
 def rows_of_piece(plan: RecordPlan, number: int) -> Iterator[Any]:
-    """Yield the rows of a piece, a batch at a time, with region, unit, size and the reason why they do not count."""
+    """Yield the rows of piece `number`, a batch at a time: region, unit, size and the reason why they do not count.
+
+    Raises InvalidProblemError for a file that is not there.
+    """
     if not Path(plan.pieces[number].path).exists():
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     wanted = plan.named.columns(plan.public)
@@ -88,7 +91,10 @@ def rows_of_piece(plan: RecordPlan, number: int) -> Iterator[Any]:
 
 
 def scatter(space: Workspace, number: int) -> None:
-    """Deal the rows of a piece into buckets, by person or by unit; count them where they have not to be joined."""
+    """Write the rows of piece `number` into buckets, by person or by unit; count rows that need no join.
+
+    A worker step: reads the piece once and stores 'scatter-{number}'.
+    """
     plan: RecordPlan = space.plan()
     key, parts = (PERSON if plan.by_person else UNIT), []
     with space.file(f"scatter-{number}", ".units") as units:
@@ -136,7 +142,7 @@ def gather(space: Workspace, number: int) -> None:
 
 
 def added_up(parts: Sequence[tuple[NDArray[np.int64], Counter[int]]]) -> dict[str, Any]:
-    """Add up counts, as places and numbers that are not zero, and rows by the reason why they are left out."""
+    """Add up counts of one shape: flat places and numbers that are not zero, and rows left out by reason."""
     counts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
     rows: Counter[int] = Counter()
     for one, some in parts:

@@ -92,7 +92,10 @@ class RiskPlan:
 
 
 def groups(space: Workspace, number: int) -> None:
-    """Group the rows of a piece, and deal the groups into buckets; count the values of sensitive columns."""
+    """Group the rows of a piece, write the groups into buckets, count the values of sensitive columns, and store both.
+
+    A worker step: reads the piece once.
+    """
     import polars as pl
 
     plan: RiskPlan = space.plan()
@@ -138,7 +141,10 @@ def added(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def classes(space: Workspace, number: int) -> None:
-    """Count the classes of a bucket over all pieces."""
+    """Count the classes of a bucket over all pieces, with diversity and closeness, and store 'classes-{number}'.
+
+    A worker step; a bucket is in memory.
+    """
     plan: RiskPlan = space.plan()
     records = [
         {"rounds": one["rounds"], **one["files"]} for one in space.every("groups", len(plan.pieces))

@@ -152,7 +152,11 @@ class LargeRun:
         return self.space.every(kind, count)
 
     def search(self, attributes: Sequence[Attribute], loss: str, memory: int) -> None:
-        """Code the rows, send them to parts, split these, and look for a lower bound."""
+        """Code the rows, send them to parts, split these, and compute a lower bound, in phases of worker steps.
+
+        Reads the pieces three times. Raises InfeasibleError for fewer than k rows. `memory` is in bytes for each
+        process.
+        """
         plan, pieces = self.plan, len(self.plan.pieces)
         seen = self.phase("survey", pieces, "Reading the values of the columns")
         counts = [one["rows"] for one in seen]
@@ -233,7 +237,7 @@ class LargeRun:
         self.note_weak_bound(bound, len(places.covers))
 
     def note_weak_bound(self, bound: Mapping[str, Any], n_columns: int) -> None:
-        """Keep the reason for a lower bound that does not use all values."""
+        """Add a note on why a lower bound does not use all values, if it merged some or left columns out."""
         weaker = [
             f"{what} {bound[kind]} of {n_columns} columns{where}"
             for kind, what, where in (
@@ -318,7 +322,10 @@ def _columns(
     attributes: Sequence[Attribute],
     loss: str,
 ) -> tuple[tuple[CodedColumn, ...], dict[str, tuple[pl.Series, pl.Series]]]:
-    """Number the values of each quasi-identifier."""
+    """Return the coded column of each quasi-identifier, and the code of each of its values.
+
+    `seen` are the values found in the pieces. A sort of the different values.
+    """
     import narwhals as nw
     import polars as pl
 
@@ -348,7 +355,10 @@ def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
 def _meanings(
     seen: Sequence[Mapping[str, Any]], name: str, models: Sequence[PrivacyModel]
 ) -> tuple[pl.Series, pl.Series, int]:
-    """Number the values of a column with demands in order, by their meaning; give the code of missing ones, or -1."""
+    """Number the values of a column with demands in order, by their meaning.
+
+    Values, codes, the code of missing ones or -1.
+    """
     import polars as pl
 
     values = _values(seen, name)
@@ -374,7 +384,10 @@ def _added(each: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
 def _unions(
     plan: LargePlan, rows: NDArray[np.int64], values: Mapping[str, pl.DataFrame]
 ) -> tuple[list[list[int]], dict[str, tuple[int, ...]]]:
-    """Join parts until each has k rows and holds the demands, by exact counts; and count values in the whole table."""
+    """Return unions of parts that have k rows and hold the demands, by exact counts, and rows by value of the table.
+
+    `rows` is ``(parts,)``. Raises InfeasibleError if all rows together fail a demand.
+    """
     counts: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
     wholes: dict[str, tuple[int, ...]] = {}
     for name, frame in values.items():
@@ -410,7 +423,10 @@ def _unions(
 def _stored(
     tallies: Sequence[Mapping[str, Any]], name: str
 ) -> list[tuple[pl.Series, pl.Series, tuple[int, ...]]]:
-    """Number the published values of a column as stored, by their text and by their meaning, and count each."""
+    """Return codings of the published values of a column, as stored, by text and by meaning.
+
+    Values, codes, rows of each.
+    """
     import polars as pl
 
     listed: list[pl.DataFrame] = [one["values"][name] for one in tallies]

@@ -63,7 +63,7 @@ class TableStack:
 
 
 def read_table(file: BinaryIO, place: Place, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a table, or some of its columns."""
+    """Read the table at `place` of an open file, or its columns `names`."""
     import polars as pl
 
     file.seek(place.begin)

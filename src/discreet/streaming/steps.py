@@ -71,10 +71,10 @@ def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
 
 
 def perform(folder: str, kind: str, number: int) -> bool:
-    """Do a step, unless it was done; return whether it is done now.
+    """Run a worker step, unless its result is stored; return whether it is stored now.
 
-    Why it was not stands in the workspace as ``trouble``: what an error says may be private, and a worker logs what a
-    task raises.
+    What went wrong stands in the workspace as ``trouble``: what an error says may be private, and a worker logs what
+    a task raises.
     """
     space, name = Workspace(Path(folder)), f"{kind}-{number}"
     trouble: tuple[str, str | InvalidProblemError]
@@ -104,7 +104,10 @@ def perform(folder: str, kind: str, number: int) -> bool:
 
 
 def survey(space: Workspace, number: int) -> None:
-    """Count the rows of a piece, and list the values of its quasi-identifiers and of columns with demands."""
+    """Store the number of rows of piece `number`, and the values of its quasi-identifiers and columns with demands.
+
+    A worker step; one pass.
+    """
     import polars as pl
 
     plan: LargePlan = space.plan()
@@ -119,7 +122,10 @@ def survey(space: Workspace, number: int) -> None:
 
 
 def sample(space: Workspace, number: int) -> None:
-    """Take the rows of a piece that are in the sample, packed."""
+    """Store the rows of piece `number` that are in the sample, packed: int64 ``(rows, words)``.
+
+    A worker step; one pass.
+    """
     plan: LargePlan = space.plan()
     codes, layout = plan.codes, plan.layout
     at, packed = plan.firsts[number], [np.zeros((0, layout.words), np.int64)]
@@ -132,7 +138,10 @@ def sample(space: Workspace, number: int) -> None:
 
 
 def route(space: Workspace, number: int) -> None:
-    """Write the rows of a piece by the part that they belong to, and count them exactly."""
+    """Write the rows of piece `number` by the part that they belong to, and store exact counts.
+
+    A worker step; one pass.
+    """
     import polars as pl
 
     plan: LargePlan = space.plan()
@@ -181,7 +190,10 @@ def _write_by_part(
     out: TableStack,
     pairs: Mapping[str, list[pl.DataFrame]],
 ) -> list[tuple[int, Place]]:
-    """Write rows grouped by part; return each part and the place of its rows."""
+    """Write rows grouped by part; return each part and the place of its rows. Linear in the rows.
+
+    `pairs` gets the rows by part and value of each column with demands.
+    """
     import polars as pl
 
     from discreet.kanonymity.kernels.dealing import deal_rows
@@ -216,7 +228,7 @@ def _write_by_part(
 def _routed(
     space: Workspace, plan: LargePlan, union: Sequence[int], names: Sequence[str]
 ) -> Iterator[pl.DataFrame]:
-    """Read columns of the rows of some parts, in the order of the parts, and in each in the order of the table."""
+    """Yield columns `names` of the rows of the parts `union`, by part, and in each in the order of the table."""
     routed = space.every("route", len(plan.pieces))
     with ExitStack() as opened:
         files = [opened.enter_context((space.folder / one["file"]).open("rb")) for one in routed]
@@ -227,7 +239,10 @@ def _routed(
 
 
 def finish(space: Workspace, number: int) -> None:
-    """Split the rows of some parts, and write them generalized, each to the published part that a random key says."""
+    """Split the rows of union `number`, and write them generalized, each to the published part of a random key.
+
+    A worker step; the rows of the union's quasi-identifiers are in memory.
+    """
     import polars as pl
 
     plan: LargePlan = space.plan()
@@ -265,7 +280,7 @@ def finish(space: Workspace, number: int) -> None:
 def _in_batches(
     space: Workspace, plan: LargePlan, union: Sequence[int], rows: int
 ) -> Iterator[pl.DataFrame]:
-    """Read the columns that are carried along, in batches; one frame of no column where there are none."""
+    """Yield the columns that are carried along, in batches, for `rows` rows; one empty frame where there are none."""
     import polars as pl
 
     if not plan.other:
@@ -284,9 +299,10 @@ def _in_batches(
 def _classes(
     space: Workspace, plan: LargePlan, number: int, own: Sequence[str]
 ) -> tuple[NDArray[np.int32], pl.DataFrame, float, float]:
-    """Split the rows of some parts; give their classes, what each publishes, what all lose, and the seconds it took.
+    """Split the rows of union `number`; return labels int32 ``(rows,)``, published cells, loss, and seconds.
 
-    What is published in place of a suppressed row is the last entry, where there may be one.
+    `own` are the names of the packed columns. What is published in place of a suppressed row is the last entry, where
+    there may be one.
     """
     import polars as pl
 
@@ -332,7 +348,10 @@ def _split(plan: LargePlan, rows: Rows) -> None:
 
 
 def _codes_of_words(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the codes of each quasi-identifier in packed rows."""
+    """Return the codes of each quasi-identifier, int64 ``(rows,)``, in packed rows `words` ``(rows, words)``.
+
+    Linear.
+    """
     layout = plan.layout
     return [
         (words[:, layout.word[a]] >> layout.shift[a]) & layout.mask[a]
@@ -341,7 +360,7 @@ def _codes_of_words(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[n
 
 
 def atoms(space: Workspace, number: int) -> None:
-    """List the different rows of a piece, packed for the lower bound, and count each."""
+    """Count the different rows of piece `number`, packed for the lower bound, and store them. A worker step; a sort."""
     plan: LargePlan = space.plan()
     own = plan.own_names(plan.layout.words)
     routed = space.get(f"route-{number}")
@@ -403,7 +422,10 @@ class _Groups:
     def deal(
         self, frame: pl.DataFrame, label_at: str, cells: pl.DataFrame, buckets: int
     ) -> list[tuple[int, Place, Place]]:
-        """Write rows to random buckets; return each bucket with the places of its rows and cells."""
+        """Write rows to random buckets; return each bucket with the places of its rows and cells.
+
+        `label_at` is the column with a row's place in `cells`. A sort of the rows.
+        """
         import polars as pl
 
         bucket = self.bits.randranges(buckets, frame.height).astype(np.uint32)
@@ -424,7 +446,10 @@ class _Groups:
 def _published(
     plan: LargePlan, rows: Rows, labels: NDArray[np.int32]
 ) -> tuple[pl.DataFrame, float]:
-    """Return the published cell of each class in each column, and the total loss of the rows."""
+    """Return the published cell of each class in each column, and the total loss of the rows.
+
+    `labels` are int32 ``(rows,)``. Linear in the rows, for each column.
+    """
     import polars as pl
 
     words = rows.words
@@ -439,7 +464,10 @@ def _published(
 
 
 def publish(space: Workspace, number: int) -> None:
-    """Write a published part: its rows from all parts of the search, in the order of random keys of 128 bits."""
+    """Write published part `number`: its rows from all unions, in the order of random keys of 128 bits.
+
+    A worker step; the part is in memory, and on disk when it returns.
+    """
     import polars as pl
 
     plan: LargePlan = space.plan()

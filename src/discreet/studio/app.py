@@ -132,6 +132,8 @@ def _refused(_: Request, error: Exception) -> Response:
 
 
 def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    """Add the routes of the page: start, static files, signs of life, and leaving."""
+
     @app.get("/")
     def page() -> Response:
         return render(
@@ -160,6 +162,7 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    """Add the routes of a table: upload, outline of a taxonomy, risk, and the sample."""
     on_file(app, workspaces, "table", _load)
     on_form(app, workspaces, "outline", _outline)
     on_form(app, workspaces, "risk", _risk)
@@ -177,7 +180,7 @@ def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Respon
 
 
 def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
-    """Read a file, and show its columns with the roles that are suggested."""
+    """Read a file, keep it in the workspace, and return the page of its columns with suggested roles."""
     name = query.get("name", "table")[:200]
     workspace.upload = read_upload(path, name, UploadOptions.from_form(query))
     workspace.name, workspace.columns = name, describe(workspace.upload.table)
@@ -207,7 +210,10 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
 
 
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
-    """Return a nested list of a file, of numbers by intervals, or of the bare values."""
+    """Return a nested list of a file, of numbers by intervals, or of the bare values, for the column in the form.
+
+    Raises InvalidProblemError for another column, or a file that holds no taxonomy.
+    """
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
 
@@ -234,7 +240,7 @@ def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
 
 
 def _widths(text: str) -> list[Fraction]:
-    """Read widths with commas between them; refuse anything else."""
+    """Read widths with commas between them, exact; raise InvalidProblemError for anything else."""
     try:
         return [to_fraction(part.strip(), "Width") for part in text[:200].split(",")]
     except InvalidProblemError:
@@ -278,6 +284,8 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
 
 
 def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    """Add the routes of a running job: stop with the best so far, cancel, and events."""
+
     @app.post("/{workspace}/stop")
     def stop(workspace: str) -> Response:
         job = workspaces.get(workspace).job
@@ -301,6 +309,8 @@ def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
+    """Add the routes of results: the result of a job, the frontier so far, and downloads."""
+
     @app.get("/{workspace}/result")
     def result(workspace: str) -> Response:
         job = workspaces.get(workspace).job

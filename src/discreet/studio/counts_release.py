@@ -98,7 +98,7 @@ class Costs:
     seconds: float = 60.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Return the mean errors of a region for each budget and level."""
+        """Return the mean errors of a region for each budget and level, on synthetic data; stops after some seconds."""
         frame = self.plan.frame
         data, tree = synthetic_sizes(frame, self.each), frame.tree
         regions, end = np.diff(tree.level_start), math.inf
@@ -123,7 +123,7 @@ class Costs:
         }
 
     def _errors(self, data: GroupSizes, amount: str) -> Iterator[Diagnosis]:
-        """Yield the errors of several releases of synthetic data at one budget."""
+        """Yield the errors of several releases of synthetic data at one budget, `amount` of epsilon or rho."""
         notion = PureDP if self.notion == "epsilon" else ZeroConcentratedDP
         with titled(TITLES):
             planned = self.plan.with_guarantee(notion(amount, self.plan.guarantee.neighbors))

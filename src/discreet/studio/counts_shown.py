@@ -80,7 +80,7 @@ def _draw_level(bars: LevelBars) -> str:
 
 
 def _ends(answers: CountAnswers | None) -> list[str]:
-    """Return the intervals as text, empty without measurements."""
+    """Return the intervals of answers as text, empty without measurements."""
     if answers is None:
         return [""]
     low, high = answers.values - answers.half_widths, answers.values + answers.half_widths

@@ -183,7 +183,7 @@ _NUMBERS = re.compile(r"[0-9./ ]+(,[0-9 ]+|,[^,=]*<[^=]*)?")
 def read_demands(
     form: Mapping[str, str], columns: Sequence[ColumnSummary], sensitive: Sequence[str]
 ) -> tuple[dict[str, list[PrivacyModel]], tuple[str, ...]]:
-    """Read what each class must hold: ``distinct-3`` for the fourth column, and so on; empty for nothing.
+    """Read the demands on each class from the fields of a form, such as ``distinct-3`` for the fourth column.
 
     Returns
     -------
@@ -238,7 +238,10 @@ def number_of(
     default: float | None = None,
     most: float = math.inf,
 ) -> float:
-    """Read a positive number."""
+    """Read a positive number of a form; raise InvalidProblemError, naming `title`, for others or beyond `most`.
+
+    `default` is returned for an empty field.
+    """
     text = form.get(field, "").strip()
     if not text and default is not None:
         return default

@@ -89,12 +89,14 @@ def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
 
 
 def look(path: Path, dataset: str) -> BudgetShown:
-    """See what is left. A file that is not there is an empty ledger; it is made when a budget is granted.
+    """Return the budget of `dataset` and its charges for a page; a file that is not there is an empty ledger.
+
+    It is made when a budget is granted.
 
     Raises
     ------
     InvalidProblemError
-        For a file that is no ledger, or was damaged.
+        For a file that is not a ledger, or was damaged.
     """
     if not path.exists():
         return BudgetShown(str(path), dataset, "")
@@ -132,7 +134,7 @@ def grant(path: Path, dataset: str, limit: Guarantee) -> BudgetShown:
 def refuse_beyond(
     path: Path, dataset: str, guarantee: DPGuarantee, budget_delta: str | None = None
 ) -> None:
-    """Refuse what the ledger would, and charge nothing; the charge itself is refused again when it is made.
+    """Raise if the ledger would refuse a charge of `guarantee`, and charge nothing; the charge is checked again.
 
     Raises
     ------

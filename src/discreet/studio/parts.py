@@ -25,7 +25,7 @@ __all__ = ["events_of", "on_file", "on_form", "read_form", "render"]
 
 
 async def events_of(job: Job) -> AsyncIterator[str]:
-    """Send each event once, and an empty line now and then, so that a closed page is noticed."""
+    """Yield each event of a job once, as server-sent text, and an empty line now and then: a closed page is noticed."""
     sent, idle = 0, 0
     while True:
         over = job.over
@@ -46,7 +46,7 @@ def on_form(
     path: str,
     answer: Callable[[OpenWorkspace, dict[str, str]], Any],
 ) -> None:
-    """Answer a form that is sent to a path of a page; work that only starts a job returns nothing, and is accepted."""
+    """Add a route to which a page sends a form: `answer` gets workspace and form in a thread; 202 for ``None``."""
 
     @app.post(f"/{{workspace}}/{path}")
     async def handle(workspace: str, request: Request) -> Response:
@@ -61,7 +61,7 @@ def on_file(
     path: str,
     answer: Callable[[OpenWorkspace, Path, dict[str, str]], Any],
 ) -> None:
-    """Answer a file that is sent to a path of a page."""
+    """Add a route to which a page sends a file: `answer` gets workspace, file and query in a thread."""
 
     @app.post(f"/{{workspace}}/{path}")
     async def handle(workspace: str, request: Request) -> Response:

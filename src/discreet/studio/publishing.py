@@ -220,7 +220,10 @@ class Publish:
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Publish; return the values of the page, which the guarantee covers, and the remaining budget."""
+        """Publish: plan, charge, release and write.
+
+        Return the values of the page, which the guarantee covers, and the budget. `tell` gets progress.
+        """
         from discreet.artefact import OutputFile, ReleaseFiles
         from discreet.ledger import Ledger
 

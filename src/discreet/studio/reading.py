@@ -239,7 +239,10 @@ def _ending(path: Path, name: str) -> str:
 def _described(
     table: pl.DataFrame, place: str, request: FileRequest, *, guessed: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Describe how a file was read, and what a person should look at."""
+    """Return how a file was read, as a sentence, and notices that a person should check.
+
+    `guessed` tells that the encoding was not stated.
+    """
     kind = READABLE[suffix_of(place)]
     if kind != "text":
         return f"{_shape(table)}, {_KINDS.get(kind, kind.capitalize())}.", ()

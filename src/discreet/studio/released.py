@@ -72,7 +72,7 @@ def removed_if_empty(place: Path) -> Iterator[None]:
 
 
 def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
-    """List what is kept, the latest first: what and when, by which guarantee, and files with what they are."""
+    """List the kept releases, the latest first: what and when, by which guarantee, and files with what they hold."""
     releases = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if not _NAME.fullmatch(folder.name) or not folder.is_dir():

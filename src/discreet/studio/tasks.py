@@ -112,7 +112,7 @@ class LossBySize:
 def _cost(
     problem: Problem, k: int, labels: NDArray[np.int32], *, searched: bool = False
 ) -> dict[str, Any]:
-    """Return the loss of a partition, and the probability that a person is re-identified in it."""
+    """Return the loss of partition `labels` ``(n,)``, and the probabilities of re-identification; ``O(n m)``."""
     from discreet.kanonymity.losses import mean_loss
 
     sizes = np.bincount(labels)
@@ -287,12 +287,12 @@ def attack(
     attributes: Sequence[Attribute],
     sensitive: Sequence[str],
 ) -> list[Finding]:
-    """Attack the published table: link the people of the original to it, and guess their sensitive values.
+    """Attack the published table: link the people of the original to it, and guess their sensitive values. Private.
 
     Returns
     -------
     list of Finding
-        Empty if there would be too much to compare.
+        Empty if there would be too much to compare: rows times classes.
     """
     from discreet.evaluate.attack.inference import attack_inference
     from discreet.evaluate.attack.linkage import attack_linkage

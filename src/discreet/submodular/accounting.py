@@ -151,7 +151,10 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
 def lines(
     draws: Draws, loss: Fraction, statement: ChoiceFacts, delta: Fraction | None
 ) -> list[AccountLine]:
-    """Return the guarantee that each valid rule proves for some draws of a known loss."""
+    """Return the guarantee that each valid rule proves for draws of a known loss.
+
+    `delta` is for rules that need one.
+    """
     k, relation = draws.count, statement.neighbors
     proved: list[tuple[str, DPGuarantee]] = [("basic composition", basic(k, loss, relation))]
     if draws.bounded_range:
@@ -234,7 +237,10 @@ def strongest(
 def _largest(
     proves: Callable[[Fraction], list[AccountLine]], guarantee: DPGuarantee, count: int
 ) -> Fraction | None:
-    """Search the largest loss of a draw that is proved to be enough; what is returned was checked exactly."""
+    """Return the largest loss of a draw for which `proves` gives lines, found by bisection, or ``None``.
+
+    `count` draws compose to `guarantee`; the returned loss was checked exactly. About 30 calls of `proves`.
+    """
     match guarantee:
         case PureDP():
             exact = guarantee.epsilon / count

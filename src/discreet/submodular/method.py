@@ -95,7 +95,10 @@ class Method(Protocol):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Read the records and draw."""
+        """Read the records of `objective` and draw as `plan` states; return pairs of an element and its kind, a base.
+
+        `bits` is the source of chance; `on_draw` is called with the number of draws so far.
+        """
         ...
 
 

@@ -165,7 +165,7 @@ class AccountLine:
 
 
 def account_bars(lines: Iterable[AccountLine]) -> str:
-    """Draw the budget that each rule of the accountant proves."""
+    """Return an SVG of the epsilon or rho that each rule of the accountant proves, a bar each; "" without lines."""
     budgets = [
         (line.rule, float(getattr(line.guarantee, name)))
         for line in lines
@@ -240,7 +240,10 @@ class Selection:
         return rows_of(draws) + account_bars(self.accounting)
 
     def described(self, outcome: Release[Any] | Unproven[Any]) -> list[tuple[str, object]]:
-        """Return what a text about a release of the choice states, names with values."""
+        """Return what a text about a release of the choice states: pairs of a label and its value.
+
+        `outcome` is the release or unproven outcome that holds this selection: its method and trace are among them.
+        """
         pairs: list[tuple[str, object]] = [("chosen", ", ".join(map(str, self.names)))]
         pairs += [
             (f"  {line.rule}", f"{str(line.guarantee).partition('):')[0]})")

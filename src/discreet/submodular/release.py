@@ -529,7 +529,7 @@ def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
 
 
 def _load_kernels(spec: ObjectiveSpec, n_elements: int) -> None:
-    """Evaluate an objective of one made-up record, so that compiled code is loaded before a budget is charged."""
+    """Evaluate an objective of one made-up record: compiled code is loaded before a budget is charged."""
     sizes = {"record": 1, "element": n_elements, "kind": spec.n_kinds}
     with suppress(DiscreetError, LookupError, TypeError, ValueError):
         source = {

@@ -330,7 +330,10 @@ def _partition(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: A
 
 
 def _laminar(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
-    """Return the laminar matroid of columns ``group`` and ``capacity``, a row for each candidate of each set."""
+    """Return the laminar matroid of columns ``group`` and ``capacity``, a row for each candidate of each set.
+
+    `places` has the number of the candidate of each row, below n. Linear in the rows.
+    """
     from discreet.submodular.matroids.capacities import LaminarMatroid
 
     groups = _column(table, "group")
@@ -344,7 +347,7 @@ def _laminar(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN
 def _graphic(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
     """Return the graphic matroid of columns ``u`` and ``v``, the ends of each candidate's edge.
 
-    Raises InvalidProblemError unless each of n candidates comes once.
+    `places` names the rows. Raises InvalidProblemError unless each of n candidates comes once.
     """
     from discreet.submodular.matroids.representable import GraphicMatroid
 
@@ -358,7 +361,10 @@ def _graphic(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN
 
 
 def _transversal(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
-    """Return the transversal matroid of the column ``slot``, a row for each candidate and slot that suit each other."""
+    """Return the transversal matroid of the column ``slot``, a row for each candidate and slot that suit each other.
+
+    `places` has the number of the candidate of each row, below n. ``n`` times slots.
+    """
     from discreet.submodular.matroids.representable import TransversalMatroid
 
     slots = _column(table, "slot")

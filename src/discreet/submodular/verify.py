@@ -49,6 +49,8 @@ _ONE_PASS = ("greedy", "permute-and-flip")
 def verify(release: Release[Selection], matroid: Independence | None = None) -> Certificate:
     """Check a release of a choice against its matroid and its guarantee.
 
+    One test of independence, and a few exact exponentials for each line of the account.
+
     Parameters
     ----------
     release

@@ -38,7 +38,7 @@ _MAGIC = b"\x93NUMPY"
 
 
 def open_array(path: str, argument: str) -> NDArray[Any]:
-    """Map a ``.npy`` file into memory, whose entries are then read where they are used.
+    """Map a ``.npy`` file into memory, read-only; its entries are read where they are used.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def open_array(path: str, argument: str) -> NDArray[Any]:
 
 
 def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
-    r"""Read points of any dimension, and their words where the file has them.
+    r"""Read points ``(n, dimensions)`` as float64, and their words where the file has them.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
 
 
 def read_matrix(path: str, argument: str) -> NDArray[Any]:
-    r"""Read a matrix from a ``.npy`` file, mapped into memory, or from a CSV file without a line of names as float64.
+    r"""Read a matrix ``(rows, columns)`` from a ``.npy`` file, mapped into memory, or as float64 from CSV, no names.
 
     Raises
     ------

@@ -125,7 +125,7 @@ def read_cells(
 
 
 def _without(series: pl.Series, marks: set[str], decimal: str) -> pl.Series:
-    """Read cells that are marks as missing: as text, or as equal numbers."""
+    """Return the series with cells that equal one of `marks`, as text or number, as missing."""
     import polars as pl
 
     keys = {key_text(mark.strip()) for mark in marks}
@@ -241,16 +241,9 @@ def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a
 
 
 def by_meaning(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dataframe of any library, or a lazy frame of Polars
-    """Write equal numbers of columns alike, and cells that are blank or NaN as missing, each by itself.
+    """Return the table with equal numbers of columns written alike, and cells that are blank or NaN as missing.
 
-    Text with a zero in front is a code, and no number.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> table = pl.DataFrame({"age": ["34", "34.0", "+34", " "], "kg": [0.0, -0.0, float("nan"), None]})
-    >>> by_meaning(table, ["age", "kg"]).rows()
-    [('34', 0.0), ('34', 0.0), ('34', None), (None, None)]
+    Of the library of `table`. Each cell by itself; text with a zero in front is a code, and no number.
     """
     import polars as pl
 

@@ -274,7 +274,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[InvalidProblemError]:  # noqa: ANN401 - a dataframe of any library
-    """Yield a refusal for each column of which half the cells or more, but not all, are numbers or dates.
+    """Yield a refusal for each of the columns of which half the cells or more, but not all, are numbers or dates.
 
     Such a column would be published as sets of exact values. So would numbers with a unit, durations and times of the
     day. Codes with a zero in front, and cells as they are published, make a column one of text.
@@ -313,16 +313,10 @@ def unclear_columns(
     names: Sequence[str],
     field: str = "table",
 ) -> Iterator[InvalidProblemError]:
-    """Yield a refusal for each column of text that no attribute makes clear.
+    """Yield a refusal for each column of text that no attribute makes clear: prose, odd numbers, numbers among others.
 
-    Prose makes nearly every row different, and a number with a comma would be a value of its own, near to no other.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> table = pl.DataFrame({"note": [f"came in at {hour} with a cough" for hour in range(9)], "cm": ["1,5"] * 9})
-    >>> [(each.code, each.got) for each in unclear_columns(table, ["note", "cm"])]
-    [('free-text', 'free text in note'), ('number-commas', 'numbers with commas in cm')]
+    Prose makes nearly every row different, and a number with a comma would be a value of its own, near to no other. A
+    pass over each column of `names`; `field` is the argument in the message.
     """
     for name, cells in text_columns(table, names):
         if is_prose(cells):
@@ -388,7 +382,7 @@ def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.floa
 
 
 def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
-    """Take a column of names as text, one in each row.
+    """Return a column of names as a list of text, one for each row.
 
     Raises
     ------

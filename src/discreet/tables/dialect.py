@@ -159,7 +159,7 @@ def look(
 
 
 def _check_parquet(head: bytes, path: str, argument: str) -> None:
-    """Refuse a file that is empty or does not begin as Parquet does."""
+    """Raise InvalidProblemError, naming `argument`, for a file that is empty or does not begin as Parquet does."""
     if not head:
         raise refused("rows-none", argument, f"{path}, which is empty")
     if not head.startswith(b"PAR1"):
@@ -178,7 +178,10 @@ def foreign(head: bytes) -> str:
 
 
 def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None:
-    """Refuse a file that is empty, another format, UTF-16, or holds zero bytes, all of them looked at if `whole`."""
+    """Raise InvalidProblemError for a file that is empty, another format, UTF-16, or holds zero bytes.
+
+    `head` is its beginning; with `whole` all of it is read for zero bytes.
+    """
     what = foreign(head)
     if what:
         raise refused("csv-none", argument, f"{where}, {what}")
@@ -199,7 +202,11 @@ def _mapped(descriptor: int) -> mmap.mmap:
 
 
 def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
-    """Read the first line and return its delimiter; its names must be different, and rows must follow a line feed."""
+    """Return the delimiter of a file from its beginning `head`: `mark` if stated, else recognized in the first line.
+
+    Raises InvalidProblemError for names that are empty, repeated, too long or in another encoding, or for lines that
+    end with carriage returns alone.
+    """
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
         raise refused("line-ends", argument, f"{path} with carriage returns alone")
@@ -369,6 +376,8 @@ def first_misquoted(path: str | os.PathLike[str], mark: str) -> int:
     A cell either begins and ends with a quote, and has its own quotes doubled, or has none. Polars finds the ends of
     lines by counting quotes, wherever they stand: two cells x"y, beyond the last name too, would hide all rows between.
     A table of any values that was written by the rule passes, however long its cells are.
+
+    `mark` is the delimiter. Lines are counted from 1; linear in the file.
     """
     between = re.escape(mark.encode())
     end = rb"(?:%s|\r?\n?\Z)" % between
@@ -457,7 +466,7 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
 
 
 def _line_of_other_bytes(path: str) -> int | None:
-    """Find the line of the first bytes that are no UTF-8."""
+    """Return the line, from 1, of the first bytes that are not UTF-8, or ``None``; one pass."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     before = 0
     with Path(path).open("rb") as file:

@@ -145,7 +145,8 @@ def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
 def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
     """Return the table with columns of floats as integers if all are whole and below 2^53; NaN becomes a missing value.
 
-    A column without values becomes one of text.
+    A column of type Null becomes one of text; one of floats without values becomes one of integers. Linear in the
+    cells.
 
     Examples
     --------
@@ -168,7 +169,10 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
-    """Read a file of SPSS, Stata or SAS whole, with labels for codes; refuse a damaged or too large one."""
+    """Read a file of SPSS, Stata or SAS whole, with labels for codes.
+
+    Raises InvalidProblemError for a damaged or too large one.
+    """
     import polars as pl
     import pyreadstat
 
@@ -200,7 +204,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
 
 
 def _labels_of_catalog(path: Path, meta: Any) -> dict[str, dict[Any, str]]:  # noqa: ANN401 - what pyreadstat returns
-    """Read the value labels of a file of SAS from the catalog beside it, by its name or ``formats.sas7bcat``."""
+    """Return the value labels by column from the catalog beside a file of SAS, of its name or ``formats.sas7bcat``."""
     import pyreadstat
 
     beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]
@@ -212,7 +216,7 @@ def _labels_of_catalog(path: Path, meta: Any) -> dict[str, dict[Any, str]]:  # n
 
 
 def _labeled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
-    """Replace values by their labels, and values without one by their text."""
+    """Return the column as text: values replaced by their labels, values without one by their text."""
     import polars as pl
 
     known = {key_text(value): label for value, label in labels.items()}
@@ -280,9 +284,10 @@ def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
 
 
 def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
-    """Convert the cells of a sheet, whose first row holds the names, into a table.
+    """Convert the cells of a sheet, by row, whose first row holds the names, into a table.
 
-    Refuses a sheet without rows, a name that is empty or comes twice, and an empty row unless read row by row.
+    Raises InvalidProblemError without rows, for a name that is empty or comes twice, and for an empty row unless read
+    row by row.
     """
     import polars as pl
 

@@ -73,7 +73,7 @@ def frame_of(
     *,
     eager: bool = False,
 ) -> Any:  # noqa: ANN401 - a frame of Narwhals, eager or lazy
-    """Take a dataframe of any library that Narwhals knows, whose columns have different names that are text.
+    """Wrap a dataframe of any library that Narwhals knows, whose columns have different names that are text.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
-    """Scan a file lazily with the numbers of its rows in a column of our own; refuse an unreadable one."""
+    """Scan a file lazily with the numbers of its rows in a column of our own; InvalidProblemError if unreadable."""
     if not is_plain(str(path)):
         rows = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
         return nw.from_native(rows.lazy().with_row_index(ROW))
@@ -224,7 +224,7 @@ def group_sizes(
     names: Sequence[str],
     argument: str,
 ) -> tuple[Any, NDArray[np.int64]]:
-    """Group a lazy frame where it is, and collect its groups: a frame of Polars, and the rows of each.
+    """Group a lazy frame where it is, and collect a frame of Polars of its groups, with int64 rows of each.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def refuse_nested_cells(
     names: Sequence[str],
     argument: str,
 ) -> None:
-    """Refuse columns of lists or of records among the compared columns; dropped columns may hold anything.
+    """Raise for columns of lists or of records among `names`, the compared columns; dropped columns may hold anything.
 
     Raises
     ------
@@ -365,7 +365,7 @@ def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> 
 
 
 def _of_pandas(table: Any, frame: Any) -> Any:  # noqa: ANN401 - a dataframe of pandas, and as Narwhals sees it
-    """Write as text, as a file has them, periods and numbers with stray text among them."""
+    """Return the table with periods, and columns of numbers with text among them, as text, as a file has them."""
     texts = {}
     for name in frame.columns:
         if str(table[name].dtype).startswith("period"):

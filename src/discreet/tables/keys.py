@@ -84,7 +84,7 @@ _UNREADABLE = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Object, nw.Time, nw.D
 
 
 def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a frame of Narwhals
-    """Refuse columns whose declared type holds no keys: lists, records, bytes, times of day, durations, objects.
+    """Raise for columns whose declared type holds no keys: lists, records, bytes, times of day, durations, objects.
 
     Types of pandas are inferred from values and never refused.
 
@@ -244,7 +244,7 @@ def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
 
 
 def distinct_keys(labels: Sequence[str], field: str) -> list[str]:
-    """Return the keys of public labels.
+    """Return the keys of public labels, in their order; linear.
 
     Raises
     ------
@@ -323,7 +323,10 @@ def _seed(key: bytes, name: str) -> int:
 
 
 def _mixed(seeds: NDArray[np.uint64], places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return number `places` of the stream of SplitMix64 from each seed; no two of one stream are equal."""
+    """Return number `places` of the stream of SplitMix64 from each seed, uint64 ``(m,)``.
+
+    No two of one stream are equal.
+    """
     mixed: NDArray[np.uint64] = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(
         0x9E3779B97F4A7C15
     )

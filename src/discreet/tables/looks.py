@@ -217,7 +217,10 @@ def _identifier(
     different: int,
     rows: int,
 ) -> Look | None:
-    """Recognize what identifies people by its form."""
+    """Return the look of a column whose form identifies people, such as phone numbers; ``None`` for others.
+
+    `hints` are what its name suggests, `many` tells that values are many, `different` and `rows` count them.
+    """
     for kind, pattern in _SHAPES.items():
         if (
             not date
@@ -301,7 +304,7 @@ def _is_postal(cells: list[str], hints: set[str]) -> bool:
 
 
 def _is_running(cells: list[str], hints: set[str]) -> bool:
-    """Return whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
+    """Test whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
     if any(not re.fullmatch(r"\s*\d+\s*", cell) for cell in cells):
         return False
     if "id" in hints or "national" in hints:

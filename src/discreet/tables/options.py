@@ -220,7 +220,7 @@ def split_names(text: str) -> list[str]:
 
 
 def _closing(text: str, at: int, quote: str) -> int:
-    """Return the place of the quote that closes a quoted name; -1 if there is none."""
+    """Return the place, from `at` on, of the quote that closes a quoted name; -1 if there is none."""
     while True:
         at = text.find(quote, at)
         if at < 0 or text[at : at + 2] != quote * 2:

@@ -59,13 +59,7 @@ def read_outline(text: str, name: str) -> Tree:
 
 
 def write_outline(tree: Tree) -> str:
-    r"""Write a taxonomy as a nested list, without its top.
-
-    Examples
-    --------
-    >>> write_outline(read_outline("Europe\n  FR\nAsia\n  JP", "country"))
-    'Europe\n  FR\nAsia\n  JP'
-    """
+    r"""Return a taxonomy as a nested list, without its top: a label a line, indented by depth. Linear."""
     below: dict[int, list[int]] = {}
     for node, parent in enumerate(tree.parents.tolist()):
         if node != parent and parent >= 0:

@@ -111,7 +111,10 @@ def read_footer(file: Path | io.BytesIO) -> Footer | None:
 
 
 def _chunk(stated: dict[int, Any], rows: int, width: int) -> ColumnChunk:
-    """Read one ``ColumnMetaData``: 1: type, 5: num_values, 6: total_uncompressed_size; ValueError for less than 0."""
+    """Return one column chunk from its ``ColumnMetaData``, by field number: 1 type, 5 num_values, 6 uncompressed size.
+
+    `width` is the bytes of a value. ValueError for a number below 0.
+    """
     cells, uncompressed = max(rows, stated[5]), stated[6]
     if min(stated[1], cells, uncompressed, width) < 0:
         raise ValueError

@@ -323,7 +323,7 @@ def _limits() -> Iterator[tuple[int, int]]:
 
 
 def _fields(path: str) -> dict[str, int]:
-    """Read the first number after each name of a file of the system."""
+    """Return the first number after each name of a file of the system, such as ``/proc/meminfo``; {} if unreadable."""
     fields: dict[str, int] = {}
     with suppress(OSError, ValueError):
         for line in Path(path).read_text(encoding="utf-8").splitlines():
@@ -366,7 +366,7 @@ def _limit(most: int) -> None:
 
 
 def _lower(kind: int, limit: int) -> None:
-    """Lower the soft limit of a resource, if that is more than `limit`."""
+    """Lower the soft limit of resource `kind` of this process to `limit`, unless it is lower already."""
     import resource
 
     soft, hard = resource.getrlimit(kind)
@@ -375,9 +375,9 @@ def _lower(kind: int, limit: int) -> None:
 
 
 def _try(path: str, mark: str, how: str, most: int) -> int:
-    """Read a file under a limit of memory, whole or in batches; return the exit status: 0, no memory, or a panic.
+    """Read a file under a limit of `most` bytes; return the exit status: 0, no memory, or a panic.
 
-    Runs in a child process. A file that the parser refuses gives 0, too.
+    `how` is "whole", else in batches. Runs in a child process. A file that the parser refuses gives 0, too.
     """
     try:
         import polars as pl

@@ -158,6 +158,8 @@ def _read_hive(
 
     All files together may take `most` bytes: each may take what those before it leave. Other folders, and files of
     different columns, are refused.
+
+    `read_part` reads a file, `fits` is a text of the message.
     """
     import polars as pl
 
@@ -341,7 +343,7 @@ def read_table(path: str, argument: str) -> pl.DataFrame:
 
 
 def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:
-    """Read a plain file whole; refuse one without rows, or that cannot be read, without the reader's words."""
+    """Read a plain file whole; raise InvalidProblemError without rows, or if it cannot be read."""
     import polars as pl
 
     try:
@@ -389,7 +391,7 @@ def refuse_unreadable(
 def _scanned(
     path: str | os.PathLike[str], mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
 ) -> pl.DataFrame:
-    """Compute an expression over a plain file in batches; refuse an unreadable one without the reader's words."""
+    """Compute an expression over a plain file in batches; raise InvalidProblemError if it cannot be read."""
     import polars as pl
 
     try:

@@ -197,7 +197,10 @@ class CellRules:
         )
 
     def apply(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the table with the rules applied to the columns that it has; other rules are ignored."""
+        """Return the table with the rules applied to the columns that it has; other rules are ignored.
+
+        One pass a column.
+        """
         marks = (pair for pair in self.reading.missing_by_column if pair[0] in rows.columns)
         reading = replace(self.reading, missing_by_column=tuple(marks))
         rules = {
@@ -316,6 +319,8 @@ def _plain(number: Fraction) -> str:
 
 def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # noqa: ANN401 - a dataframe of any library
     """Recode columns of a dataframe; columns of numbers with top and bottom codes stay numbers.
+
+    A rule is applied once for each different value of a column.
 
     Raises
     ------

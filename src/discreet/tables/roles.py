@@ -191,7 +191,10 @@ def _refuse(
     called: Callable[[str], str],
     show: bool | None,
 ) -> None:
-    """Refuse columns of no role, or those among them that look like identifiers."""
+    """Raise InvalidProblemError for columns `rest` of no role, or the ones among them that look like identifiers.
+
+    `called` names an option at the entrance; with `show` the message names the columns.
+    """
     suspects = [(name, look(name).suspicion) for name in rest]
     if given.unassigned == "keep":
         suspects = [(name, why) for name, why in suspects if why]
@@ -277,7 +280,10 @@ def look_of(
 def look_of_column(
     series: nw.Series[Any], name: str, *, rows: int | None = None, different: int | None = None
 ) -> Look:
-    """Guess role and kind of a column of Narwhals."""
+    """Guess role and kind of a column from its name and a sample of its values.
+
+    `rows` and `different` count all of it.
+    """
     kind = series.dtype
     wide = kind.is_float()
     if kind == nw.Binary or has_nested_cells(series):

@@ -227,7 +227,7 @@ def refuse_large(
 
 
 def refuse_long_text(table: pl.DataFrame, most: int, field: str, expected: str) -> None:
-    """Refuse a table whose text is longer than its memory tells: one long cell that is referred to by many rows.
+    """Raise InvalidProblemError if the text of a table is longer than `most` bytes allow: one long cell in many rows.
 
     Raises
     ------

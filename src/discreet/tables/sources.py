@@ -201,7 +201,7 @@ _KINDS = {
 
 
 def _named(source: Path, folder: Path, suffix: str) -> Path:
-    """Rename or link a file so that it has the ending that its reader expects."""
+    """Rename a file in `folder`, or link it there, so that it has the ending of its reader; return the new path."""
     if READABLE.get(source.suffix.lower()) == READABLE[suffix]:
         return source
     named = folder / f"table{suffix}"
@@ -251,7 +251,7 @@ def _recognized(head: bytes) -> str:
 
 
 def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
-    """Yield the bytes of a compressed file in pieces; refuse a damaged one."""
+    """Yield the bytes of a compressed file in pieces; raise InvalidProblemError for a damaged one."""
     damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     opener: Any = gzip.open
     if packed == ".zst":
@@ -267,7 +267,7 @@ def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
 
 
 def _copied(pieces: Iterator[bytes], target: Path, request: FileRequest) -> Path:
-    """Write pieces to a file, at most as many bytes as are allowed, and return its path."""
+    """Write pieces to a file, at most as many bytes as are allowed, and return its path; InvalidProblemError beyond."""
     size = 0
     with target.open("wb") as copy:
         for piece in pieces:
@@ -307,7 +307,7 @@ def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -
 
 
 def _refuse_lines_in_utf8(path: Path, encoding: str, request: FileRequest) -> None:
-    """Refuse text in a single-byte encoding, in which any bytes are letters, with a line that is in UTF-8."""
+    """Raise InvalidProblemError for text in a single-byte encoding with a line that is in UTF-8; one pass."""
     if len(bytes(range(256)).decode(encoding, errors="replace")) < 256:
         return
     first: dict[bool, int] = {}
@@ -339,7 +339,7 @@ def _is_utf8(line: bytes, encoding: str) -> bool:
 
 
 def _has_odd_end(source: Path, head: bytes, mark: str) -> bool:
-    """Test whether the last bytes of a file are Ctrl-Z or empty lines, which are no rows of several cells."""
+    """Test whether the last bytes of a file are Ctrl-Z or empty lines, which are not rows of several cells."""
     with source.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))
@@ -378,7 +378,10 @@ def _drop_end(copy: BinaryIO, mark: str) -> None:
 
 
 def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileRequest) -> None:
-    """Copy a file of text as UTF-8; refuse other bytes by their line and place, counted from 1."""
+    """Copy a file of text as UTF-8; raise InvalidProblemError for other bytes, by line and byte, counted from 1.
+
+    Read row by row, other bytes are replaced. One pass.
+    """
     name = "utf-8-sig" if encoding == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(name)("replace" if request.row_by_row else "strict")
     lines, seen = 1, 0

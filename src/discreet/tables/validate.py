@@ -34,7 +34,7 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = False) -> None:
-    """Refuse columns of lists or of records, whose cells are no values.
+    """Raise for columns of lists or of records, which a file of cells does not hold.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = Fa
 
 
 def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
-    """Refuse dates, times and durations beyond those of Python, at which any further step would break off.
+    """Raise for dates outside the years 1 to 9999, with a time zone a day less, or times and durations beyond Python's.
 
     Raises
     ------
@@ -207,7 +207,11 @@ _FOREIGN = {
 def _refuse_foreign(
     table: pl.LazyFrame, as_text: Sequence[str], limits: _Limits, argument: str
 ) -> None:
-    """Refuse what a file of another program cannot hold, or would hold otherwise."""
+    """Raise InvalidProblemError for a table that a file of another program cannot hold, or would hold otherwise.
+
+    Types, names and sizes are compared with `limits`; columns `as_text` are written as text. One pass for each
+    column.
+    """
     import polars as pl
 
     def wrong(form: str, got: str, cure: str = "convert or drop the column") -> InvalidProblemError:
@@ -234,7 +238,7 @@ def _refuse_foreign(
 
 
 def _not_held(name: str, kind: pl.DataType, limits: _Limits) -> tuple[str, pl.Expr | None]:
-    """Return the form that cells of a column must have, and which have another; ``None`` stands for all of them."""
+    """Return the form that cells of a column must have, and an expression for other cells; ``None`` for all of them."""
     import polars as pl
 
     base, column = kind.base_type(), pl.col(name)

@@ -66,7 +66,7 @@ def _parquet(table: pl.DataFrame, *, statistics: bool, **_: object) -> bytes:
 
 
 def _workbook(table: pl.DataFrame, **_: object) -> bytes:
-    """Write a workbook of one sheet. Text is text: a cell that begins with an equals sign is no formula.
+    """Return the bytes of a workbook of one sheet. Text is text: a cell that begins with an equals sign is no formula.
 
     Numbers have all their digits, of which openpyxl alone would write sixteen.
     """
@@ -94,7 +94,7 @@ def _workbook(table: pl.DataFrame, **_: object) -> bytes:
 
 
 def _without_times(book: io.BytesIO) -> bytes:
-    """Repack a workbook without the times at which it was written: equal tables are equal bytes."""
+    """Return a workbook's bytes without the times at which it was written: equal tables give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(book) as dated, zipfile.ZipFile(buffer, "w") as packed:
         for name in dated.namelist():
@@ -106,7 +106,7 @@ def _without_times(book: io.BytesIO) -> bytes:
 
 
 def _spss(table: pl.DataFrame, *, labels: Labels, **_: object) -> bytes:
-    """Write a file of SPSS, with the labels of columns and of coded values."""
+    """Return the bytes of a file of SPSS, with the labels of columns and of coded values."""
     import pyreadstat
 
     table = _plain(table)
@@ -141,7 +141,7 @@ WRITABLE: dict[str, Callable[..., bytes]] = {
 
 
 def _plain(table: pl.DataFrame, *, max_cell_bytes: int = 32_767) -> pl.DataFrame:
-    """Return a table as a workbook or a file of SPSS holds it, and refuse cells that are longer than these do."""
+    """Return a table as a workbook or a file of SPSS holds it; raise InvalidProblemError for cells that are longer."""
     import polars as pl
 
     text = pl.selectors.by_dtype(pl.Null, pl.Categorical, pl.Enum)
@@ -210,7 +210,10 @@ def store(table: pl.DataFrame, path: Path, *, packed: bool = False) -> None:
 
 
 def join_files(files: Sequence[Path], target: Path, columns: Sequence[str]) -> None:
-    """Write files of :func:`bytes_of` one after the other into one of their kind; `columns` are the names of all."""
+    """Write files of :func:`bytes_of` one after the other into `target`, of their kind; `columns` are the names of all.
+
+    One pass over all of them.
+    """
     import polars as pl
 
     if target.suffix.lower() == ".csv":

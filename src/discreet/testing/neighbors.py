@@ -32,6 +32,8 @@ def small_data_sets(
 ) -> Iterator[tuple[PersonT, ...]]:
     """Yield every data set of a few persons, as sorted by the domain: order means nothing.
 
+    ``C(d + s - 1, s)`` data sets of s persons for a domain of d.
+
     Parameters
     ----------
     domain
@@ -52,6 +54,8 @@ def neighboring_pairs(
     domain: Sequence[PersonT], most: int, relation: str
 ) -> Iterator[tuple[tuple[PersonT, ...], tuple[PersonT, ...]]]:
     """Yield every pair of neighbors among the data sets of up to `most` persons, each pair once.
+
+    At most ``d^(most + 1)`` pairs for a domain of d.
 
     Parameters
     ----------
@@ -122,6 +126,8 @@ def most_moved(
     relation: str,
 ) -> Moved:
     """Find how far the worst neighbor moves an answer, by trying all of them.
+
+    One call for each data set, and one comparison for each pair of neighbors.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def _strategies() -> ModuleType:
 def rationals(
     min_value: Exact = "1/100", max_value: Exact = 10, *, max_denominator: int = 100
 ) -> SearchStrategy[Fraction]:
-    """Fractions with small denominators, as privacy parameters and scales are; positive unless asked otherwise."""
+    """Fractions from `min_value` to `max_value` with denominators up to `max_denominator`."""
     low, high = to_fraction(min_value, "min_value"), to_fraction(max_value, "max_value")
     strategy: SearchStrategy[Fraction] = _strategies().fractions(
         low, high, max_denominator=max_denominator
@@ -50,6 +50,8 @@ def metric_spaces(
     """Small spaces of points in the plane, on a lattice so that ties and lines abound.
 
     With ``distinct=False`` points may coincide.
+
+    `min_size` and `max_size` bound the number of points; distances are in `unit`.
     """
     from discreet.core.spaces.metric import MetricSpace
 

@@ -30,6 +30,8 @@ def assert_law(
 ) -> None:
     """Check a law against the one that it should be; the unexplored mass is all the tolerance there is.
 
+    One comparison of fractions an outcome.
+
     Parameters
     ----------
     law
@@ -111,6 +113,8 @@ class DPVerdict:
 
 def assert_pure_dp(law_a: Law, law_b: Law, epsilon: Exact) -> DPVerdict:
     r"""Check that two laws are :math:`\varepsilon`-indistinguishable, as neighbors must be.
+
+    One comparison of fractions for each outcome and direction.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ class Guard:
     async def _pass(
         self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: Send
     ) -> None:
-        """Hand the request on, with the body that was read, and answer for what fails behind."""
+        """Pass the request on, with the body that was read; answer 500 if the application fails before it begins to."""
         is_cut, begun = False, False
 
         async def replay() -> Message:

@@ -132,6 +132,8 @@ class Channel:
     def from_weights(cls, weights: ArrayLike) -> Channel:
         """Build a channel from integer weights whose rows all sum to ``2^62``, ``2^124``, ...
 
+        One Python integer for each of ``n_secrets * n_reports`` weights.
+
         Parameters
         ----------
         weights
@@ -172,7 +174,11 @@ class Channel:
 
     @cached_property
     def weights(self) -> NDArray[Any]:
-        """Integer weights ``(n_secrets, n_reports)``: uint64, or Python integers where there are several limbs."""
+        """Integer weights ``(n_secrets, n_reports)``, read-only.
+
+        Uint64, or Python integers where there are several limbs. With several limbs they are joined at the first
+        access, ``n_secrets * n_reports`` integers.
+        """
         if len(self.limbs) == 1:
             return np.asarray(self.limbs[0])
         joined: NDArray[Any] = self.limbs[0].astype(object)
@@ -183,7 +189,10 @@ class Channel:
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
-        """Weights as floats, ``(n_secrets, n_reports)``; for reading, not for sampling. Relative error below 2^-51."""
+        """Weights as floats, ``(n_secrets, n_reports)``, read-only; for reading, not for sampling.
+
+        Relative error below 2^-51. Computed at the first access, in ``O(n_secrets * n_reports)`` a limb, and kept.
+        """
         scaled = _as_floats(self.limbs)
         scaled.setflags(write=False)
         return scaled
@@ -261,6 +270,9 @@ class Channel:
         self, secrets: Sequence[int] | NDArray[np.integer[Any]], bits: RandomBits | None = None
     ) -> NDArray[np.int64]:
         """Draw one independent report for each secret of a sequence.
+
+        ``(m,)`` secrets: each different secret sums its row once, ``O(n_reports)``, and compares itself with the m
+        others; with several limbs each of the m draws takes ``O(n_reports)``.
 
         Parameters
         ----------
@@ -358,6 +370,8 @@ class Channel:
 
         `secrets` are indices ``(m,)``; the ``m K`` weights are copied.
 
+        `secrets` may be a list or an integer array.
+
         Raises
         ------
         InvalidProblemError
@@ -412,6 +426,8 @@ class Channel:
     def expected_losses(self, loss: ArrayLike) -> NDArray[np.float64]:
         """Expected loss of each secret, rounded up: row i is ``sum_k loss_ik W_ik / total``.
 
+        ``O(n_secrets * n_reports)``, in floats.
+
         Parameters
         ----------
         loss
@@ -437,7 +453,10 @@ class Channel:
         return np.where(paid, np.nextafter(summed + k * 2.0**-1074, np.inf), 0.0)
 
     def _read_cost(self, cost: ArrayLike, field: str) -> NDArray[np.float64]:
-        """Return losses of all entries, or refuse them."""
+        """Return losses of all entries as floats ``(n_secrets, n_reports)``.
+
+        Raises InvalidProblemError, naming `field`, for another shape, or losses that are negative or not finite.
+        """
         table = np.asarray(cost, dtype=np.float64)
         if table.shape != self.limbs.shape[1:] or not np.isfinite(table).all() or table.min() < 0:
             raise InvalidProblemError(
@@ -473,7 +492,10 @@ class Channel:
 
 
 def _as_floats(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return weights as probabilities, two roundings for each limb."""
+    """Return weights as probabilities ``(n_secrets, n_reports)`` from `limbs` ``(n_limbs, ...)``.
+
+    Two roundings a limb.
+    """
     scaled = np.zeros(limbs.shape[1:])
     for limb in limbs[::-1]:
         scaled = (scaled + limb.astype(np.float64)) * 2.0**-LIMB_BITS
@@ -519,9 +541,10 @@ def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
 
 
 def _privacy_loss(channel: Channel, space: MetricSpace, radius: Exact | None) -> PrivacyLoss:
-    """Compute :meth:`discreet.Channel.privacy_loss`; see there.
+    """Compute :meth:`discreet.Channel.privacy_loss` over the pairs within `radius`, all by default; see there.
 
-    Logarithms of all pairs within the radius are compared in every report, in slices: pairs times reports.
+    Logarithms of all pairs are compared in every report, in slices: pairs times reports. Raises InvalidProblemError
+    for a space of another size.
     """
     if space.n != channel.n_secrets:
         raise InvalidProblemError("space", f"{channel.n_secrets} secrets", space.n)

@@ -203,7 +203,7 @@ def least_lift(slack: Fraction) -> int:
 
 
 def _table_check(channel: AnchoredChannel) -> Check:
-    """Count factors that are above what they stand for, or more than two units below it."""
+    """Return the check that counts factors above the exponential, or more than two units below it, exactly."""
     decay, wrong = channel.decay, 0
     for place in range(DECAY_DIGITS):
         for digit in range(256):
@@ -219,7 +219,10 @@ def _table_check(channel: AnchoredChannel) -> Check:
 def _lift_check(
     channel: AnchoredChannel, edges: Adjacency, column: Fraction, shortest: int
 ) -> Check:
-    """Compare the lift with what the shortest edge asks for."""
+    """Return the check that the lift is at least what the shortest edge needs.
+
+    `column` is epsilon for a column, exact, `shortest` the length of the shortest edge in stored units.
+    """
     rate = channel.rate / 2**edges.scale_bits
     defect = triangle_defect(channel.space)
     if channel.space.has_matrix:
@@ -234,7 +237,10 @@ def _lift_check(
 
 
 def _measured_defect(channel: AnchoredChannel, edges: Adjacency) -> int:
-    """Find by how much distances to a center differ by more than the length of an edge: 0 for a metric."""
+    """Return by how much distances to a center differ by more than the length of an edge, in stored units.
+
+    0 for a metric. At most 0 if none does. Edges times centers.
+    """
     distances = channel.space.distances[:, np.unique(channel.centers)]
     worst, step = 0, max(1, _SLICE // distances.shape[1])
     for first in range(0, len(edges), step):
@@ -245,7 +251,10 @@ def _measured_defect(channel: AnchoredChannel, edges: Adjacency) -> int:
 
 
 def _ball_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> Check:
-    """Compare each explicit weight with the weights of its secret's neighbors, in both directions."""
+    """Compare each explicit weight with the weights of its secret's neighbors, in both directions; return the check.
+
+    `rate` is exact, per stored unit. Two comparisons for each explicit weight and neighbor.
+    """
     ball, looked, wrong = channel.ball, 0, 0
     i, j = edges.pairs.T.astype(np.int64)
     order = np.argsort(np.concatenate([i, j]), kind="stable")
@@ -280,7 +289,10 @@ def _totals_follow() -> Check:
 
 
 def _totals_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> Check:
-    """Count exactly the edges and directions in which totals differ by more than ``e^(rate length)``."""
+    """Return the check that counts the edges on which totals differ by more than ``e^(rate length)``, exactly.
+
+    `rate` is in nats a stored unit. Linear in the edges.
+    """
     totals, wrong = channel.totals, 0
     for first in range(0, len(edges), _SLICE):
         i, j = edges.pairs[first : first + _SLICE].T
@@ -292,7 +304,10 @@ def _totals_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) ->
 def _violations(
     p: NDArray[np.int64], q: NDArray[np.int64], lengths: NDArray[np.int64], rate: Fraction
 ) -> int:
-    """Count pairs ``(m,)`` of positive integers with ``max > e^(rate length) min``, exactly."""
+    """Count pairs of positive integers `p`, `q` ``(m,)`` with ``max > e^(rate length) min``, exactly.
+
+    Floats decide but where they are too close; these few pairs are compared in integers.
+    """
     high = np.maximum(p, q).astype(np.float64)
     low = np.minimum(p, q).astype(np.float64) * _growth(lengths, rate)
     certain = high > low * (1 + _FLOAT_ERROR)
@@ -306,7 +321,10 @@ def _violations(
 
 
 def _growth(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
-    """Compute ``e^(rate length)`` to a dozen roundings; capped beyond any ratio of 63-bit integers."""
+    """Return ``e^(rate length)`` of `lengths`, of any shape, to a dozen roundings.
+
+    2^64 beyond the ratios of weights.
+    """
     longest = min(math.floor(44 / rate), 2**62)
     near = lengths <= longest
     growth = np.where(near, 1.0, 2.0**64)

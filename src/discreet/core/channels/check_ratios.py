@@ -152,7 +152,7 @@ def ratio_checks(channel: Channel, bound: BoundPairs, epsilon: Fraction) -> list
 
 
 def _weights(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return the weights of all entries as floats, off by a rounding or two for each limb."""
+    """Return the weights of all entries as floats ``(n, n_reports)``, off by a rounding or two for each limb."""
     weights = np.zeros(limbs.shape[1:])
     for limb in limbs:
         weights = weights * 2.0**LIMB_BITS + limb.astype(np.float64)
@@ -165,6 +165,8 @@ def _extremes(
     """Return the least and the largest ratio of the weights of each pair of rows, ``(pairs,)`` each.
 
     The cost is pairs times reports.
+
+    `limbs` is ``(n_limbs, n, n_reports)``, `pairs` ``(pairs, 2)``, sorted by the first.
     """
     weights = _weights(limbs)
     # Two zeros have the ratio 1, and one zero a ratio beyond every other.
@@ -184,7 +186,10 @@ def _extremes(
 
 
 def _settle(limbs: NDArray[np.uint64], growth: float, x: Fraction) -> tuple[int, int, int]:
-    """Count zeros beside positives, violations, and what was settled in integers, for two rows."""
+    """Count zeros beside positives, violations, and reports settled in integers, for two rows.
+
+    `limbs` is ``(n_limbs, 2, n_reports)``; `growth` is ``e^x`` in floats, `x` exact. ``O(n_reports)``.
+    """
     weights = _weights(limbs)
     high, low = weights.max(axis=0), weights.min(axis=0)
     certain = high > low * (growth * (1 + _FLOAT_ERROR))
@@ -229,7 +234,10 @@ def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
 
 
 def _growth(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray[np.float64]:
-    """Compute e^(rate length) to 15 roundings; capped where it exceeds any ratio of weights."""
+    """Return e^(rate length) of `lengths` ``(m,)``, to 15 roundings.
+
+    Capped beyond ratios of weights of `n_limbs` limbs.
+    """
     longest = min(math.floor(44 * n_limbs / rate), 2**62)
     near = lengths <= longest
     capped = np.where(near, lengths, 0)
@@ -242,7 +250,7 @@ def _growth(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray
 
 
 def _weight(limbs: NDArray[np.uint64], secret: int, report: int) -> int:
-    """Return one entry of the channel as an integer, from its limbs of 62 bits."""
+    """Return one entry of the channel as an integer, from `limbs` ``(n_limbs, n, n_reports)`` of 62 bits."""
     weight = 0
     for limb in limbs[:, secret, report].tolist():
         weight = (weight << LIMB_BITS) + limb
@@ -256,7 +264,11 @@ def _achieved(
     apart: NDArray[np.float64],
     scale_bits: int,
 ) -> tuple[Fraction | float, str]:
-    """Find the largest log-ratio per unit of distance: searched in floats, computed in integers, rounded up."""
+    """Return the largest log-ratio per unit of distance, rounded up, infinite for a zero beside a positive weight.
+
+    `pairs` ``(m, 2)`` have lengths ``(m,)`` and, in floats, log-ratios `apart` ``(m,)``. Also returns where it is.
+    The worst pair is computed exactly, ``O(n_reports)``.
+    """
     ratio = apart / np.maximum(lengths, 1)
     for pair in np.flatnonzero(lengths == 0).tolist():
         i, j = pairs[pair]

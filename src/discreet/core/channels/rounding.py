@@ -149,7 +149,7 @@ def _lift(slack: Exact) -> int:
 
 
 def _round_row(row: NDArray[np.float64], lift: int, total: int) -> list[int]:
-    """Return integers that sum to `total`: each positive entry's `lift` and its share of the rest, exactly.
+    """Return integers that sum to `total`: each positive entry's `lift` and its share of the rest of it, exactly.
 
     The largest remainders are rounded up; zeros stay zero.
     """

@@ -85,9 +85,10 @@ def close(D: NDArray[np.float64], block: int, width: int) -> None:
 def implied_dense(
     D: NDArray[np.float64], pairs: NDArray[np.int32], lengths: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Mark each pair (i, j) that a third node k shortens: ``D_ik + D_kj <= length_ij``.
+    """Mark each pair (i, j) that a third node k shortens: ``D_ik + D_kj <= length_ij``; booleans ``(m,)``.
 
-    The diagonal of ``D`` must be infinite, so that neither end counts as a third node.
+    `D` is ``(n, n)``, `pairs` ``(m, 2)``, `lengths` ``(m,)``. The diagonal of ``D`` must be infinite, so that neither
+    end counts as a third node. ``O(n)`` a pair at most.
     """
     n = D.shape[0]
     implied = np.zeros(len(pairs), dtype=np.bool_)
@@ -118,6 +119,8 @@ def implied_sparse(
     result is ``(n_edges,)``. From each node, Dijkstra's search within the length of its longest edge; a node settled at
     ``d`` that has an edge of length ``l`` to an end of the source's own edge implies that edge when ``d + l`` is no
     more than its length.
+
+    `start` is ``(n + 1,)``, the next three ``(2 n_edges,)``.
     """
     n = len(start) - 1
     implied = np.zeros(n_edges, dtype=np.bool_)
@@ -190,6 +193,9 @@ def spanner(
 
     It ends with the first edge beyond ``max_edges``. All graph distances are kept. An added edge ``(i, j)`` changes
     them by paths ``u-i-j-v`` and ``u-j-i-v`` alone.
+
+    `pairs` is ``(m, 2)``, `lengths` and `limits` ``(m,)``, in ascending order of lengths; the result is ``(m,)``.
+    ``O(n^2)`` for each added edge at most, and ``(n, n)`` distances.
     """
     D = np.full((n, n), np.inf)
     for i in range(n):
@@ -243,7 +249,7 @@ def _product(x: float, y: float) -> tuple[float, float]:
 
 @kernel
 def round_rows(table: NDArray[np.float64], lift: int) -> NDArray[np.int64]:
-    """Round rows to integers that sum to 2^62: ``lift`` for each positive entry, the rest in proportion.
+    """Round rows to integers that sum to 2^62, int64: ``lift`` for each positive entry, the rest in proportion.
 
     Entries of ``table`` lie in [0, 1), the largest of each row in [1/2, 1). An entry z of a row with sum s and K
     positive entries has the share ``x = (2^62 - K lift) z / s``. The sum is held in three floats, the quotient and the

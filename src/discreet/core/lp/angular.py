@@ -112,6 +112,8 @@ class Block:
 
         With :math:`L(y)` the bound of :func:`~discreet.core.lp.lagrangian_bound` at x = 0, it is
         :math:`L(y) - (T^\top y)^\top x`, lowered by the largest rounding error over the bounds of x.
+
+        `duals` is ``(rows of the block,)``. Linear in the entries of the block.
         """
         program = self.program
         senseless = ((duals > 0) & np.isneginf(program.row_lower)) | (
@@ -135,7 +137,7 @@ class Block:
         return 1.0 / max(1.0, largest * 1e-6)
 
     def row(self, cut: Cut) -> tuple[NDArray[np.float64], float, float]:
-        """Write a cut, scaled, as ``weight * w - g @ x >= a``; return g, the weight, and a.
+        """Write a cut, scaled, as ``weight * w - g @ x >= a``; return g ``(master's variables,)``, the weight, and a.
 
         Entries that the solver would delete are replaced by the least that they can be within the bounds of x, which
         leaves the cut valid.

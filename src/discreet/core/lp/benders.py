@@ -324,7 +324,10 @@ class _Master:
         self.cuts.append(cut)
 
     def sum_of_blocks(self) -> NDArray[np.float64]:
-        """Choose multipliers that count every cut once and no other row: while there is one cut for each block."""
+        """Return multipliers ``(rows,)`` that count every cut once and no other row.
+
+        While there is one cut for each block.
+        """
         weights = [
             1 / scale if kind == "cut" else 0.0
             for (kind, _), scale in zip(self.origin, self.scale, strict=True)
@@ -332,7 +335,10 @@ class _Master:
         return np.array(weights)
 
     def unfold(self, duals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Map multipliers of the master's rows to multipliers of the program's rows and of the added rows."""
+        """Map multipliers `duals` of the master's rows to multipliers of the program's rows and of the added rows.
+
+        ``(n_rows,)`` and ``(added rows,)``. Linear in the cuts that have a multiplier.
+        """
         row_duals, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
         for (kind, index), scale, dual in zip(self.origin, self.scale, duals.tolist(), strict=True):
             if kind == "row":
@@ -377,7 +383,7 @@ class _Loop:
         self.history: list[BendersStep] = []
 
     def read(self, anchor: ArrayLike) -> NDArray[np.float64]:
-        """Take a feasible point of the whole, ``(n_variables,)``; return the master's part of it.
+        """Return the master's part of a feasible point `anchor` of the whole, ``(n_variables,)``.
 
         Its cost becomes the upper bound. A point of another shape, or that is not feasible, is refused.
         """
@@ -472,7 +478,10 @@ class _Loop:
         self.master.cut(block, block.cut("optimality", duals))
 
     def _ask(self, x: NDArray[np.float64]) -> list[_Answer]:
-        """Return the answer of each block at the master's variables x, at the same time if there is an executor."""
+        """Return the answer of each block at the master's variables `x`, at the same time if there is an executor.
+
+        A linear program a block.
+        """
         ask: Callable[[Callable[[int], _Answer], Iterable[int]], Iterable[_Answer]] = (
             map if self.options.executor is None else self.options.executor.map
         )
@@ -522,7 +531,11 @@ class _Loop:
         answers: list[_Answer],
         guess: NDArray[np.float64] | None,
     ) -> int:
-        """Add the cuts that the master's guess violates, all of them without one; keep a better point."""
+        """Add the cuts that the master's guess violates, all of them without one; keep a better point.
+
+        Return their number. `query` ``(master's variables,)`` is where blocks answered, `guess` the master's point
+        and its values of blocks.
+        """
         n, before = len(query), self.master.count
         for block, answer in zip(self.parts.blocks, answers, strict=True):
             if answer.rows is not None:
@@ -547,7 +560,7 @@ class _Loop:
         return self.master.count - before
 
     def _prove(self, duals: NDArray[np.float64]) -> None:
-        """Raise the lower bound to what multipliers of the master's rows prove, if that is more, and keep them."""
+        """Raise the lower bound to what multipliers `duals` of the master's rows prove, if that is more; keep them."""
         lower = lagrangian_bound(self.master.model.program, duals)
         if lower > self.lower:
             self.lower = lower
@@ -573,7 +586,7 @@ class _Loop:
         self.report("benders", done=count, total=self.options.iterations, lower=lower, upper=upper)
 
     def result(self, status: str) -> BendersResult:
-        """Freeze what was found."""
+        """Return the result with the given status; its arrays become read-only."""
         for array in (self.row_duals, self.added_duals):
             array.setflags(write=False)
         if self.x is not None:

@@ -118,7 +118,7 @@ def infeasibility(program: LinearProgram, row_duals: ArrayLike, *, tolerance: fl
 def dual_objective(
     program: LinearProgram, row_duals: NDArray[np.float64], reduced_costs: NDArray[np.float64]
 ) -> float:
-    """Value of the dual at a solver's own multipliers; those of an infinite side count as zero.
+    """Return the value of the dual at a solver's own multipliers ``(m,)`` and reduced costs ``(n,)``.
 
     A bound only if ``cost - matrix.T @ row_duals == reduced_costs`` and the signs are right, which
     ``LPSolution.dual_residual`` measures.
@@ -138,6 +138,8 @@ def _bound(
     """Return the Lagrangian bound ``min_x (c - A' y)' x + y' b`` less all rounding errors, or ``-inf``.
 
     `row_duals` is ``(n_rows,)``. Reduced costs towards an infinite bound count as 0 up to `tolerance` of their terms.
+
+    `cost` is ``(n,)``; one pass over the entries of the matrix.
     """
     y = np.array(row_duals, dtype=np.float64)
     if y.shape != (program.n_rows,) or not (np.abs(y) < _LARGEST_MULTIPLIER).all():
@@ -166,7 +168,10 @@ def _bound(
 def _reduced_costs(
     program: LinearProgram, cost: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Enclose ``cost - matrix.T @ y``; third, the sum of the magnitudes of its terms."""
+    """Enclose ``cost - matrix.T @ y`` by two vectors ``(n,)``; third, the sums of the magnitudes of its terms.
+
+    `cost` is ``(n,)``, `y` ``(m,)``. A pass over the entries; exact fractions where the sign matters and is open.
+    """
     columns = program.matrix.tocsc()
     reduced = cost - columns.T @ y
     size = np.abs(cost) + abs(columns).T @ np.abs(y)
@@ -185,6 +190,6 @@ def _reduced_costs(
 def _least(
     multiplier: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``min(multiplier * t for lower <= t <= upper)``, entry by entry; 0 for a zero multiplier."""
+    """Return ``min(multiplier * t for lower <= t <= upper)``, entry by entry; 0 for a zero multiplier. Equal shapes."""
     side = np.where(multiplier > 0, lower, upper)
     return np.multiply(multiplier, side, out=np.zeros_like(multiplier), where=multiplier != 0)

@@ -206,7 +206,7 @@ def read_basis(highs: Solver) -> Basis | None:
 
 
 def write_basis(highs: Solver, basis: Basis) -> None:
-    """Set the basis from which the next solve starts."""
+    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts."""
     import highspy
 
     codes = [highspy.HighsBasisStatus(code) for code in range(5)]
@@ -272,7 +272,7 @@ class _Listener:
 
 @contextmanager
 def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[None]:
-    """Pass log lines on, and stop the solver at its next iteration when the user presses Ctrl-C."""
+    """Pass log lines on to `log`, and stop the solver at its next iteration when the user presses Ctrl-C."""
     from highspy import cb
 
     Kind = cb.HighsCallbackType
@@ -302,7 +302,7 @@ def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[Non
 
 
 def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bool) -> LPSolution:
-    """Read the solver's solution, with duals and their bound if it `finished`, or the bound of branch and bound."""
+    """Return the solver's solution, with duals and their bound if it `finished`, or the bound of branch and bound."""
     solution, info = highs.getSolution(), highs.getInfo()
     scale = cost_scale(program.cost)
     x = np.array(solution.col_value, dtype=np.float64)
@@ -336,7 +336,7 @@ def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bo
 def _incumbent(
     highs: Solver, program: LinearProgram, seconds: float, tolerance: float
 ) -> LPSolution | None:
-    """Point at which a limit ended the search, where it was measured to be feasible."""
+    """Return the point at which a limit ended the search, where it was measured to be feasible, else ``None``."""
     if not highs.getSolution().value_valid:
         return None
     solution = _read(highs, program, seconds, finished=False)

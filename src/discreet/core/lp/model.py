@@ -124,14 +124,20 @@ class LinearModel:
         self._program = old._with(matrix=stack, row_lower=row_lower, row_upper=row_upper)  # noqa: SLF001 - see there
 
     def set_row_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Replace both sides of all rows in place; shape (m,) or one number each."""
+        """Replace both sides of all rows in place, ``(m,)`` or one number each.
+
+        Raises InvalidProblemError as :func:`read_box`.
+        """
         m = self._program.n_rows
         low, high = read_box(lower, upper, m, ("lower", "upper"))
         check(self._highs.changeRowsBounds(m, _all(m), low, high), "change the sides of rows")
         self._program = self._program._with(row_lower=low, row_upper=high)  # noqa: SLF001 - see there
 
     def set_column_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Replace both bounds of all variables in place, shape (n,) or one number each; equal bounds fix a variable."""
+        """Replace both bounds of all variables in place, ``(n,)`` or one number each; equal bounds fix a variable.
+
+        Raises InvalidProblemError as :func:`read_box`.
+        """
         n = self._program.n_variables
         low, high = read_box(lower, upper, n, ("lower", "upper"))
         check(self._highs.changeColsBounds(n, _all(n), low, high), "change the bounds of variables")
@@ -251,7 +257,10 @@ class LinearModel:
         return y
 
     def _verified(self, ray: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Normalize a ray and check it; multipliers of infinite sides are cleared, as the check ignores them."""
+        """Return a ray of the dual ``(m,)``, scaled to a largest magnitude of 1, or ``None`` if it proves nothing.
+
+        Multipliers of infinite sides are cleared, as the check ignores them. A pass over the entries.
+        """
         program = self._program
         senseless = ((ray > 0) & np.isneginf(program.row_lower)) | (
             (ray < 0) & np.isposinf(program.row_upper)

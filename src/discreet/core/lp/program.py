@@ -149,7 +149,10 @@ class LinearProgram:
 
 
 def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
-    """Return a read-only float64 copy of a cost vector: one dimension, at least one entry, all finite; else raise."""
+    """Return a read-only float64 copy ``(n,)`` of a cost vector.
+
+    Raise InvalidProblemError if it is empty or not finite.
+    """
     vector = _floats(cost, "cost")
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidProblemError(
@@ -167,7 +170,7 @@ def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
 def read_box(
     lower: ArrayLike, upper: ArrayLike, size: int, fields: tuple[str, str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Copy a pair of bounds: broadcast to ``size``, in order, none of a magnitude that means infinity.
+    """Copy a pair of bounds as float64 ``(size,)``: broadcast, in order, none of a magnitude that means infinity.
 
     Raises
     ------
@@ -189,7 +192,11 @@ def read_box(
 
 
 def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float64]:
-    """Copy a matrix into canonical compressed rows with 32-bit indices; refuse what HiGHS would change."""
+    """Copy a matrix ``(rows, columns)`` into read-only compressed rows with 32-bit indices, equal entries added.
+
+    Raises InvalidProblemError, naming `field`, for another shape, or entries that HiGHS would change. Linear in the
+    entries.
+    """
     from scipy import sparse
 
     stored: Any = matrix if sparse.issparse(matrix) else _floats(matrix, field)
@@ -260,7 +267,10 @@ def _read_integrality(mask: ArrayLike, size: int) -> NDArray[np.bool_] | None:
 
 
 def _floats(values: object, field: str) -> NDArray[np.float64]:
-    """Read numbers as a new float64 array; raise InvalidProblemError for a ragged array or other types."""
+    """Return numbers as a new float64 array.
+
+    Raise InvalidProblemError, naming `field`, for ragged ones or other types.
+    """
     try:
         array = np.asarray(values)
     except ValueError:

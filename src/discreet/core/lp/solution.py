@@ -191,7 +191,7 @@ class LPSolution:
         return _worst([np.abs(np.array([self.program.cost @ self.x - bound]))])
 
     def _multipliers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return row multipliers and reduced costs, or ``None`` unless all are there and finite."""
+        """Return row multipliers ``(m,)`` and reduced costs ``(n,)``, or ``None`` unless all are there and finite."""
         y, d = self.row_duals, self.reduced_costs
         if y is None or d is None or not (np.isfinite(y).all() and np.isfinite(d).all()):
             return None

@@ -215,9 +215,10 @@ def bernoulli_exps(
 def _read(
     numerators: NDArray[np.integer] | Sequence[int], denominator: int
 ) -> tuple[NDArray[np.uint64], list[int], int]:
-    """Return the numerators as machine words, or, where they or the denominator do not fit, as a list.
+    """Return the numerators as machine words ``(m,)``, or, where they or the denominator do not fit, as a list.
 
-    The parts are the words, the list, and the denominator. Other types, shapes and signs are refused.
+    The parts are the words, the list, and the denominator; one of the first two is empty. Raises InvalidProblemError
+    for other types, shapes and signs.
     """
     is_integer_array = isinstance(numerators, np.ndarray) and numerators.dtype.kind in "iu"
     try:
@@ -244,7 +245,10 @@ def _read(
 def _small_exps(
     numerators: NDArray[np.uint64], denominator: int, bits: RandomBits
 ) -> NDArray[np.bool_]:
-    """Toss coins of probability ``exp(-numerator / denominator)``, no numerator above the denominator."""
+    """Toss coins of probability ``exp(-numerator / denominator)``, exactly: booleans ``(m,)``.
+
+    `numerators` ``(m,)`` are not above the denominator. Less than three integers a coin on average.
+    """
     heads = np.empty(numerators.size, dtype=np.bool_)
     active = np.arange(numerators.size)
     tosses = 1

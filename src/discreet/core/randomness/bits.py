@@ -52,7 +52,7 @@ class RandomBits(UniformSource, Protocol):
     """
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
-        """Draw ``size`` independent integers uniformly from ``0, ..., stop - 1``."""
+        """Draw ``(size,)`` independent integers uniformly from ``0, ..., stop - 1``; ``1 <= stop <= 2^64``, uint64."""
         ...
 
 
@@ -74,6 +74,8 @@ def _uniform(stop: int, size: int, take: Callable[[int], bytes]) -> NDArray[np.u
 
     A word of ``w`` bits is accepted when it lies below the largest multiple of ``stop``; its remainder is then
     uniform. Words are as short as keeps at least three quarters of them (at least half for 64 bits).
+
+    `take` returns a number of bytes. ``(size,)`` uint64; fewer than two words each on average.
     """
     if stop == 1:
         return np.zeros(size, dtype=np.uint64)

@@ -122,7 +122,7 @@ def categoricals(
 
 
 def _partial_sums(weights: NDArray[np.integer] | Sequence[int]) -> list[int]:
-    """Return the partial sums of the weights as Python's integers, which cannot wrap around.
+    """Return the partial sums of the weights ``(m,)`` as Python's integers, which cannot wrap around.
 
     Raises InvalidProblemError for other numbers than non-negative integers with a positive sum.
     """
@@ -222,7 +222,7 @@ def exponential_mechanism(
 def _deficits(
     scores: NDArray[np.integer] | Sequence[Exact],
 ) -> tuple[NDArray[np.int64] | list[int], int]:
-    """Return how far each score lies below the best one, as integers, and their common denominator.
+    """Return how far each score lies below the best one, ``(m,)`` integers, and their common denominator.
 
     An int64 array if they fit, else a list. Floats are refused, and so is no score.
     """
@@ -294,7 +294,10 @@ def choose_between(
 def _bracket_sums(
     deficits: NDArray[np.int64] | list[int], rate: Fraction, precision: int
 ) -> tuple[list[int], list[int]]:
-    """Bracket the partial sums of ``exp(-rate * deficit)`` in units of ``2^-precision``."""
+    """Bracket the partial sums of ``exp(-rate * deficit)`` in units of ``2^-precision``: lower and upper integers.
+
+    `deficits` are ``(m,)``. Linear, with an exact exponential each beyond the word's precision.
+    """
     if precision == _WORD and isinstance(deficits, np.ndarray):
         lower, upper = _exp_words(deficits, rate)
         return list(accumulate(lower.tolist())), list(accumulate(upper.tolist()))
@@ -305,7 +308,7 @@ def _bracket_sums(
 def _exp_words(
     deficits: NDArray[np.int64], rate: Fraction
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Bracket ``2^62 exp(-rate * deficit)``, digit by digit of the deficit, in machine words.
+    """Bracket ``2^62 exp(-rate * deficit)``, ``(m,)`` uint64 each, digit by digit of the deficit, in machine words.
 
     Each product is rounded down for the lower end, and down and up by one for the upper end. Deficits from which
     the weight is below one unit are treated as the first such: that has the lower end 0, and an upper end that is
@@ -326,7 +329,7 @@ def _exp_words(
 
 @lru_cache(maxsize=256)
 def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return ends of ``exp(-rate digit 2^position)`` for all digits, in units of 2^-64: lower and upper."""
+    """Return ends of ``exp(-rate digit 2^position)`` for all digits, in units of one word: lower and upper uint64."""
     pairs = [exp_bracket(-rate * (digit << position), _WORD) for digit in range(1 << _RADIX_BITS)]
     lower = np.array([low for low, _ in pairs], dtype=np.uint64)
     upper = np.array([high for _, high in pairs], dtype=np.uint64)
@@ -334,7 +337,7 @@ def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArr
 
 
 def _product(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """``floor(a b / 2^62)`` for ``a, b <= 2^62``, from products of halves that fit a word."""
+    """Return ``floor(a b / 2^62)`` for ``a, b <= 2^62``, entry by entry, from products of halves that fit a word."""
     half, mask = np.uint64(_HALF_BITS), np.uint64((1 << _HALF_BITS) - 1)
     a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
     crossed = a_high * b_low + a_low * b_high + (a_low * b_low >> half)

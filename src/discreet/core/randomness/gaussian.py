@@ -163,7 +163,10 @@ def _check_variance(variance: Exact) -> tuple[Fraction, int]:
 def _keep(
     proposed: NDArray[np.int64], variance: Fraction, t: int, bits: RandomBits
 ) -> NDArray[np.bool_]:
-    """Accept each proposal with probability ``e^-gamma`` of this module's docstring, exactly; `t` is its t."""
+    """Accept each proposal ``(m,)`` with probability ``e^-gamma`` of this module's docstring, exactly.
+
+    Booleans ``(m,)``. `t` is its t, `variance` exact.
+    """
     n, d = variance.numerator, variance.denominator
     sizes = np.abs(proposed)
     denominator = 2 * n * d * t**2

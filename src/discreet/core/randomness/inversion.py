@@ -105,7 +105,10 @@ class Inversion:
         return self._tables[step]
 
     def _make_table(self, step: int) -> NDArray[np.int32]:
-        """Return the table of one step of bits: the next cell by cell and digit, or ``~value`` if it is decided."""
+        """Return the int32 table of one step of bits.
+
+        The next cell by cell and digit, or ``~value`` if it is decided.
+        """
         depth = self._first + step
         fan = 1 << self._first if step == 0 else 2
         parents = [0] if step == 0 else list(dict.fromkeys(self._floors(depth - 1)))

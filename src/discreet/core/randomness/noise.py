@@ -190,7 +190,10 @@ def _check_scale(scale: Exact) -> Fraction:
 
 
 def _draw(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw `size` times from the discrete Laplace law, its magnitudes in blocks of `block` integers and a remainder."""
+    """Draw `size` times from the discrete Laplace law of `scale`, exactly: int64 ``(size,)``.
+
+    Magnitudes are drawn in blocks of `block` integers, with a remainder.
+    """
     pairs = _draw_pairs(scale, block, size, bits)
     negative = pairs & 1
     magnitude = (pairs >> 1) * block + negative
@@ -200,9 +203,10 @@ def _draw(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[n
 
 
 def _draw_pairs(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw `size` numbers of discrete Laplace noise, each as twice its block, plus one for a negative number.
+    """Draw `size` numbers of discrete Laplace noise as int64 ``(size,)``.
 
-    `scale` is the noise's, `block` the values of one block. Raises LimitReachedError beyond 64 bits.
+    Twice the block, plus one for a negative number. `scale` is the noise's, `block` the values of one block. Raises
+    LimitReachedError beyond 64 bits.
     """
     law, end = _pair_law(scale, block)
     # The law counts from the far end of the table; its 0 stands for everything beyond.
@@ -221,7 +225,10 @@ def _draw_pairs(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDA
 
 
 def _draw_remainders(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw from ``0, ..., block - 1`` with probability proportional to ``exp(-u / scale)``."""
+    """Draw from ``0, ..., block - 1`` with probability proportional to ``exp(-u / scale)``, exactly: int64 ``(size,)``.
+
+    By rejection: a few rounds of coins.
+    """
     t, s = scale.numerator, scale.denominator
     remainders = np.empty(size, dtype=np.int64)
     active = np.arange(size)
@@ -247,7 +254,10 @@ def _pair_law(scale: Fraction, block: int) -> tuple[Inversion, int]:
 
 
 def _pair_brackets(rate: Fraction, block: int, blocks: int, bits: int) -> list[tuple[int, int]]:
-    """Bracket the tail probabilities ``T_i``, ``i = 2 blocks, ..., 1``, in units of ``2^-bits``."""
+    """Bracket the tail probabilities ``T_i``, ``i = 2 blocks, ..., 1``, in units of ``2^-bits``: pairs of integers.
+
+    `rate` is 1 / scale, `block` the values of a block. Two exact exponentials for each block.
+    """
     one = 1 << bits
     q_low, q_high = exp_bracket(rate, bits)
     qm_low, qm_high = exp_bracket(rate * block, bits)

@@ -384,7 +384,7 @@ class Adjacency:
         return Adjacency(self.n, self.pairs[edges], self.lengths[edges], self.scale_bits)
 
     def _same(self, n: int, scale_bits: int, field: str) -> None:
-        """Raise InvalidProblemError for another number of secrets or another unit than this one's."""
+        """Raise InvalidProblemError, naming `field`, unless `n` and `scale_bits` are the ones of this graph."""
         if (n, scale_bits) != (self.n, self.scale_bits):
             raise InvalidProblemError(
                 field,
@@ -422,7 +422,10 @@ def _components(n: int, pairs: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _implied(graph: Adjacency) -> NDArray[np.bool_]:
-    """Mark each edge that another path replaces at no greater length; all lengths are positive."""
+    """Mark each edge ``(m,)`` that another path replaces at no greater length; all lengths are positive.
+
+    ``O(n^3)`` for a dense graph, else a short search from each node.
+    """
     from discreet.core.kernels.distances import implied_dense, implied_sparse
 
     if graph.is_dense:

@@ -128,7 +128,11 @@ def _strange(space: MetricSpace) -> str:
 
 
 def _above_grid(stored: NDArray[np.int64], places: NDArray[np.int64], cell: Fraction) -> int:
-    """Count pairs with ``D^2 > cell^2 (a^2 + b^2)``, one limit for all pairs that are alike."""
+    """Count pairs with ``D^2 > cell^2 (a^2 + b^2)``, one limit for all pairs that are alike, exactly.
+
+    `stored` ``(n, n)`` are lengths, `places` ``(n, 2)`` rows and columns, `cell` is in stored units. ``O(n^2 log
+    n)``.
+    """
     steps = sum((line[:, None] - line) ** 2 for line in places.T)
     kinds, which = np.unique(steps, return_inverse=True)
     limits = [math.isqrt(math.floor(cell * cell * square)) for square in kinds.tolist()]
@@ -136,7 +140,10 @@ def _above_grid(stored: NDArray[np.int64], places: NDArray[np.int64], cell: Frac
 
 
 def _above_plane(space: MetricSpace) -> int:
-    """Count pairs longer than their points are apart; floats sort out what is clear by a bound on their error."""
+    """Count pairs longer than their points are apart, exactly; floats decide what is clear by a bound on their error.
+
+    ``O(n^2)``.
+    """
     points, stored, bits = np.asarray(space.points), space.distances, space.scale_bits
     power = 2 if space.metric == "euclidean" else 1
     ratios = [[float(x).as_integer_ratio() for x in point] for point in points.tolist()]
@@ -160,7 +167,7 @@ def _above_plane(space: MetricSpace) -> int:
 
 
 def _above_centers(space: MetricSpace) -> int:
-    """Count pairs longer than their centers are apart: these are floats that were rounded."""
+    """Count pairs longer than their centers are apart, in floats that were rounded; ``O(n^2)``."""
     points, above = np.asarray(space.points), 0
     room = 1e-10 * float(np.ptp(points, axis=0).max())
     for i in range(space.n - 1):
@@ -201,7 +208,10 @@ def _meridian_radius(space: MetricSpace) -> float:
 
 
 def _above_sphere(space: MetricSpace, radius: float = 6371.0088) -> int:
-    """Count pairs longer than the angles between their directions, times the radius in km, by more than floats err."""
+    """Count pairs longer than the angles between their directions, times the radius in km, by more than floats err.
+
+    ``O(n^2)``.
+    """
     points = np.asarray(space.points)
     if space.metric == "angular":
         radius = 1.0

@@ -278,7 +278,7 @@ def great_circle(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 def _two_difference(
     x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Subtract without error: ``x - y`` is the sum of the two results (Knuth)."""
+    """Subtract without error: ``x - y`` is the sum of the two results, of the same shape (Knuth)."""
     difference = x - y
     virtual = x - difference
     return difference, (x - (difference + virtual)) + (virtual - y)
@@ -367,7 +367,7 @@ def azimuthal(points: ArrayLike, *, shortest: float = 1e-9) -> NDArray[np.float6
 
 
 def _origin(origin: ArrayLike) -> NDArray[np.float64]:
-    """Read latitude and longitude of one place that is not a pole; refuse others."""
+    """Read latitude and longitude of one place, ``(2,)``; raise InvalidProblemError for a pole or another shape."""
     center = lat_lon(origin, "origin")
     if center.shape != (2,) or abs(center[0]) == 90:
         raise InvalidProblemError("origin", "one place that is not a pole", center.tolist())

@@ -139,7 +139,10 @@ def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
 
 
 def _refuse_triple(array: NDArray[np.float64]) -> None:
-    """Raise for the worst violated triangle of the first row with one; small violations may add up without one."""
+    """Raise InvalidProblemError for the worst violated triangle of the first row of ``(n, n)`` with one. ``O(n^3)``.
+
+    No error where small violations only add up.
+    """
     for i in range(len(array)):
         around = array[i, :, None] + array
         excess = array[i] - around.min(axis=0) * (1 + _RELATIVE_TOLERANCE)

@@ -83,7 +83,10 @@ class LatticeLengths:
         return self._lengths(rows, columns)
 
     def _lengths(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the lengths of steps of a rows and b columns, in stored units; each kind of step is computed once."""
+        """Return the lengths, int64, of steps of `a` rows and `b` columns, of one shape.
+
+        Each kind of step is computed once.
+        """
         wide = int(b.max(initial=0)) + 1
         kinds, which = np.unique(a * wide + b, return_inverse=True)
         factor = (self.cell * 2**self.scale_bits) ** 2

@@ -347,9 +347,10 @@ class MetricSpace:
         return distances
 
     def distance(self, i: int, j: int) -> Fraction:
-        """Return the stored distance of two secrets, exact, in the space's unit; beyond 5120 secrets it is not closed.
+        """Return the stored distance of secrets `i` and `j`, exact, in the space's unit.
 
-        The first call up to 5120 secrets computes the matrix; see :attr:`distances`.
+        Beyond 5120 secrets it is not closed. The first call up to 5120 secrets computes the matrix; see
+        :attr:`distances`.
         """
         if self.has_matrix:
             length = int(self.distances[i, j])

@@ -148,7 +148,10 @@ class PointLengths:
         return length << bits if bits >= 0 else length >> -bits
 
     def measure(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Distances of pairs as floats in the space's unit, for angles in radians; the class states the error."""
+        """Return distances of pairs `i`, `j` ``(m,)`` as floats in the space's unit, radians for angles.
+
+        See the class.
+        """
         measured: NDArray[np.float64]
         if self.metric == "haversine":
             return self.per_unit * great_circle(self.points[i], self.points[j])
@@ -171,7 +174,10 @@ class PointLengths:
         return measured
 
     def embedding(self) -> tuple[NDArray[np.float64], float]:
-        """Coordinates, and the norm (1 or 2) in which their distances grow with ours; a unit sphere's for angles."""
+        """Coordinates ``(n, d)``, and the norm (1 or 2) in which their distances grow with ours.
+
+        A unit sphere's for angles.
+        """
         if self.metric == "angular":
             return self._directions, 2.0
         if self.metric == "haversine":
@@ -203,7 +209,7 @@ class PointLengths:
         )
 
     def near(self, limit: int) -> NDArray[np.int32]:
-        """Candidates from a k-d tree.
+        """Return candidate pairs ``(m, 2)`` from a k-d tree: all within `limit` stored units, and a few beyond.
 
         The tree's own sums err by a few ``u`` of the squared extent, and coordinates on a unit sphere by a few ``u``;
         the slack added below is far more. A candidate too many costs nothing, since lengths are then taken of each.

@@ -238,6 +238,8 @@ def expected_error(channel: Reporting, prior: ArrayLike | None, loss: ArrayLike)
 
     `loss` is ``(n_secrets, n_answers)``, as in :func:`infer`.
 
+    `prior` is ``(n_secrets,)``, uniform by default. ``O(n_secrets n_reports n_answers)``.
+
     Raises
     ------
     InvalidProblemError
@@ -307,7 +309,7 @@ def distances_of(space: MetricSpace) -> NDArray[np.float64]:
 
 
 def _table(values: ArrayLike, field: str) -> NDArray[np.float64]:
-    """Read a table of finite numbers, two-dimensional; refuse anything else."""
+    """Return finite numbers as float64 ``(rows, columns)``; raise InvalidProblemError, naming `field`, for others."""
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not table.size or not np.isfinite(table).all():
         raise InvalidProblemError(field, "a table of finite numbers", f"shape {table.shape}")

@@ -208,7 +208,10 @@ def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
 
 
 def _attack_table(request: AttackRequest) -> Attacked:
-    """Attack a published table by people known from the original; refuse a file that lacks a quasi-identifier."""
+    """Attack a published table by people known from the original; a search of each of them in the table.
+
+    Raises InvalidProblemError for a file that lacks a quasi-identifier.
+    """
     request.only((*_FILES, "sensitive"))
     published = load_anonymous(request.target)
     names = published.guarantee.quasi_identifiers

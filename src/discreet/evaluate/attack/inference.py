@@ -116,7 +116,10 @@ class Inferred:
 
     @classmethod
     def of(cls, possible: NDArray[np.int64], seen: SeenRows, truth: NDArray[np.int64]) -> Inferred:
-        """Answer by how often each value fits; by the commonest of the table where none does."""
+        """Answer for each person by the value that fits most often, the commonest of the table where none does.
+
+        `possible` ``(people, values)`` counts rows that fit, `truth` ``(people,)`` are the true values. Linear.
+        """
         common = int(seen.counts.sum(axis=0).argmax())
         best = possible.argmax(axis=1)
         only = (possible > 0).sum(axis=1) == 1
@@ -137,7 +140,10 @@ def compare(
     *,
     failure: float,
 ) -> list[Finding]:
-    """Return findings of a guess and of certain answers, with a naive attacker and a control group."""
+    """Return two findings, of a guess and of certain answers, with a naive attacker and a control group.
+
+    `failure` is the probability with which an interval may miss.
+    """
     measures = ("values guessed", "values certain and right")
     findings = []
     for at, (name, measure) in enumerate(zip(names, measures, strict=True)):

@@ -88,7 +88,7 @@ def attack_intersection(
 def _both(
     tables: tuple[Any, Any], sensitive: str, people: tuple[People, People]
 ) -> tuple[Inferred, list[Inferred]]:
-    """Answer by both tables, and by each alone; refuse other people for the second one."""
+    """Answer by both tables, and by each alone; raise InvalidProblemError for other people in the second one."""
     if people[0].n != people[1].n or people[0].secret != people[1].secret:
         raise InvalidProblemError("people", "the same people for both tables", "others")
     first, second = (
@@ -107,7 +107,7 @@ def _both(
 
 
 def _in_order(seen: SeenRows, values: tuple[str, ...]) -> NDArray[np.int64]:
-    """Count the values that fit in the order of another table's values; a value unknown there fits nobody."""
+    """Return counts ``(people, values)`` of fitting rows in the order of another table's values; 0 for unknown ones."""
     place = {value: at for at, value in enumerate(seen.values)}
     possible = seen.possible
     zeros = np.zeros(len(possible), dtype=np.int64)

@@ -118,7 +118,11 @@ def _presence(
     strange: np.ndarray[Any, np.dtype[np.bool_]],
     failure: float,
 ) -> Finding:
-    """Guess who is in the table by whether a row fits, members and others being equally likely."""
+    """Return the finding of guessing who is in the table by whether a row fits; members and others are equally likely.
+
+    `found` ``(members,)`` and `strange` ``(others,)`` tell whether a row fits, `failure` how likely an interval
+    misses.
+    """
     # Half of the failure for each group, and the mean of two intervals holds the mean of two shares.
     own = clopper_pearson(int(found.sum()), len(found), failure=failure / 2)
     other = clopper_pearson(int((~strange).sum()), len(strange), failure=failure / 2)

@@ -163,7 +163,7 @@ class _Rule:
     runs: tuple[int, int]
 
     def score(self, seen: Iterable[Hashable]) -> float:
-        """Return the log-likelihood ratio of an outcome, first input to second."""
+        """Return the log-likelihood ratio, in nats, of an outcome's parts `seen`, first input to second; linear."""
         shift = math.log((self.runs[1] + 2) / (self.runs[0] + 2))
         return sum(
             math.log((self.inside[part] + 1) / (self.outside[part] + 1)) + shift for part in seen
@@ -203,7 +203,7 @@ def _learned(
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
     kind: Callable[..., list[Hashable]],
 ) -> _Rule:
-    """Count the parts that the attacker saw in the games on each side."""
+    """Count in how many games on each side the attacker saw each part that `kind` lists; linear in what was seen."""
     counted = [Counter(part for seen in runs for part in kind(seen)) for runs in (inside, outside)]
     return _Rule(counted[0], counted[1], (len(inside), len(outside)))
 

@@ -83,7 +83,10 @@ def people_of(
 
 
 def _values(column: list[Any], attribute: Attribute) -> list[Any]:
-    """Read the text of numbers as numbers, and empty text as a missing value; refuse other text of a number."""
+    """Read the text of numbers as numbers, and empty text as ``None``.
+
+    Raise InvalidProblemError for other text of a number.
+    """
     values = [None if isinstance(value, str) and not value.strip() else value for value in column]
     if not isinstance(attribute, Numeric):
         return values

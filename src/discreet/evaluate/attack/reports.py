@@ -320,7 +320,7 @@ def _draw_repeated(
 def draw_secrets(
     prior: NDArray[np.float64], trials: int, bits: UniformSource | None
 ) -> NDArray[np.int64]:
-    """Draw `trials` independent secrets, int64, from a prior whose probabilities are rounded to 52 bits."""
+    """Draw `trials` independent secrets, int64 ``(trials,)``, from prior ``(n,)``, rounded to 52 bits."""
     weights = np.rint(prior * 2.0**52).astype(np.int64)
     return categoricals(weights, trials, bits)
 

@@ -119,6 +119,6 @@ class ShownRows:
     def report_many(
         self, secrets: NDArray[np.int64], bits: RandomBits | None = None, /
     ) -> NDArray[np.int64]:
-        """Draw one report for each secret with the production sampler, and number its name."""
+        """Draw one report for each of `secrets` ``(m,)`` with the production sampler; int64 numbers of their names."""
         shown = self.channel.report_many(secrets.tolist(), bits)
         return np.searchsorted(self.names, shown).astype(np.int64)

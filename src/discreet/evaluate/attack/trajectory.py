@@ -291,7 +291,10 @@ def _compare(
     mine: NDArray[np.int64],
     blind: NDArray[np.int64],
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Score the attacker, the naive one, and the attacker who sees the reports of another way."""
+    """Score the attacker, the naive one, and the attacker who sees the reports of another way.
+
+    `ways` and `mine`, the guesses, are ``(trials, steps)``, `blind` ``(steps,)``.
+    """
     last = len(ways) // 2 * 2
     naive = score(np.broadcast_to(blind, ways.shape), ways)
     return score(mine, ways), naive, score(mine[1:last:2], ways[:last:2])
@@ -306,7 +309,11 @@ def _guess_ways(
     table: NDArray[np.float64] | None,
     report: Reporter,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the likeliest secrets step by step, the answers of least expected loss, and the likeliest ways."""
+    """Return the likeliest secrets step by step, the answers of least expected loss, and the likeliest ways.
+
+    All ``(trials, steps)`` as `seen`, the reports. `moves` is ``(n, n)``, `known` the prior ``(n,)``, `table` the
+    losses ``(n, answers)``, ``None`` for no answers. ``O(n^2)`` for each report.
+    """
     by_step, estimates, ways = np.empty_like(seen), np.zeros_like(seen), np.empty_like(seen)
     trials, steps = seen.shape
     rows = max(1, MAX_LIKELIHOODS_AT_ONCE // (steps * channel.n_secrets))
@@ -326,7 +333,10 @@ def _guess_ways(
 def _blind_way(
     transition: NDArray[np.float64], prior: NDArray[np.float64], steps: int
 ) -> NDArray[np.int64]:
-    """Find the likeliest way without any report."""
+    """Return the likeliest way ``(steps,)`` without any report; `transition` is ``(n, n)``, `prior` ``(n,)``.
+
+    ``O(steps n^2)``.
+    """
     from discreet.core.channels.channel import LIMB_BITS, Channel
 
     silent = Channel(np.full((1, len(prior), 1), 1 << LIMB_BITS, dtype=np.uint64))
@@ -345,7 +355,7 @@ def _draw_ways(
     trials: int,
     bits: RandomBits,
 ) -> NDArray[np.int64]:
-    """Draw ways of a Markov chain, ``(trials, steps)`` places, from ``known`` ``(n,)`` and ``moves`` ``(n, n)``."""
+    """Draw ways of a Markov chain, int64 ``(trials, steps)``, from ``known`` ``(n,)`` and ``moves`` ``(n, n)``."""
     ways = np.empty((trials, steps), dtype=np.int64)
     ways[:, 0] = draw_secrets(known, trials, bits)
     for t in range(1, steps):
@@ -358,7 +368,10 @@ def _draw_ways(
 def _read_model(
     channel: Reporting, transition: ArrayLike, prior: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read the transition matrix ``(n, n)`` and the prior ``(n,)`` of the secrets; refuse no distributions."""
+    """Read the transition matrix ``(n, n)`` and the prior ``(n,)`` of the secrets, as floats.
+
+    Raises InvalidProblemError unless rows are distributions; the prior is uniform by default.
+    """
     n, moves = channel.n_secrets, np.asarray(transition, dtype=np.float64)
     if moves.shape != (n, n) or not np.isfinite(moves).all() or moves.min() < 0:
         raise InvalidProblemError("transition", f"a table of shape {(n, n)}", moves.shape)
@@ -368,7 +381,7 @@ def _read_model(
 
 
 def _read_reports(reports: ArrayLike, channel: Reporting) -> NDArray[np.int64]:
-    """Read indices of reports, of any shape, as int64; refuse others."""
+    """Return indices of reports, of any shape, as int64; raise InvalidProblemError for others."""
     seen = np.asarray(reports)
     if seen.ndim < 1 or not seen.size or not np.issubdtype(seen.dtype, np.integer):
         raise InvalidProblemError(

@@ -331,7 +331,7 @@ def _exact(
     max_runs: int,
     executor: Executor | None,
 ) -> Audit:
-    """Enumerate the laws of all inputs, in processes if there is an executor, and compare those of each pair.
+    """Enumerate the laws of all inputs, in processes if there is an executor, and audit `claim` on each pair.
 
     A missing mechanism is refused; `max_runs` limits the runs of a law.
     """

@@ -138,7 +138,10 @@ def _beside(place: tuple[Fraction, Fraction], bits: SeededBits) -> tuple[Fractio
 
 
 def _ratio(one: list[int], other: list[int]) -> Fraction | None:
-    """Return the largest ratio of two laws, either way; ``None`` if a report rules one of them out."""
+    """Return the largest ratio of two laws, weights ``(K,)`` each, either way, exact.
+
+    ``None`` for 0 beside a positive.
+    """
     totals, worst = (sum(one), sum(other)), Fraction(1)
     for p, q in zip(one, other, strict=True):
         if not p and not q:
@@ -156,7 +159,10 @@ def _log(ratio: Fraction) -> float:
 
 
 def _audit(claim: MetricDP, worst: float, violated: int, count: int, where: str) -> Audit:
-    """Return the audit of the worst of `count` pairs, `worst` as a multiple of epsilon; ``inf`` is none at all."""
+    """Return the audit of `count` pairs, `violated` of them broken, the worst a multiple `worst` of epsilon.
+
+    `where` names the pair; ``inf`` means no bound at all.
+    """
     infinite = math.isinf(worst)
     lower = math.inf if infinite else float_floor(Fraction(worst) * claim.epsilon)
     event = f"{violated} of {count} pairs of points break the promise" if violated else ""

@@ -119,6 +119,8 @@ def _audit_file(path: str, request: AuditRequest) -> Audit:
     """Audit a channel or a mechanism in any strength, and another file by its verifier.
 
     Raises InvalidProblemError for no file, or a claim beside that of the file.
+
+    Certified files cost their verifier.
     """
     if not Path(path).exists():
         expected = f"one of {', '.join(sorted(AUDITS))}, or a file"

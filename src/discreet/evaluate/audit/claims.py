@@ -108,7 +108,7 @@ def nats_floor(ratio: Fraction, *, bits: int = 64) -> Fraction:
 
 
 def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
-    """Bound the Rényi divergence of two coins from below."""
+    """Return a lower bound on the Rényi divergence, of integer order, of coins with probabilities p and q, exact."""
     if order == 1:
         divergence = p * nats_floor(p / q)
         if p < 1:
@@ -123,7 +123,10 @@ def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
 def rough_strength(
     claim: Auditable, p: NDArray[np.float64], q: NDArray[np.float64], distance: Fraction | None
 ) -> NDArray[np.float64]:
-    """Return :func:`strength` in floats for arrays of p and q, to choose among events; no verdict depends on it."""
+    """Return :func:`strength` in floats for arrays of p and q, to choose among events; no verdict depends on it.
+
+    Of the shape of `p` and `q`; `distance` is for metric claims.
+    """
     q = np.maximum(q, 1e-300)
     if isinstance(claim, ZeroConcentratedDP):
         best = np.zeros(p.shape)
@@ -148,6 +151,8 @@ def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[n
 
     Each bound fails with probability at most `failure`.
 
+    Same shape as `successes`.
+
     Examples
     --------
     >>> least_chance([0, 50, 100], 100, 1e-9).round(3).tolist()
@@ -163,10 +168,7 @@ def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[n
 def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
     """Return upper bounds on probabilities, each failing with probability at most `failure`; see :func:`least_chance`.
 
-    Examples
-    --------
-    >>> most_chance([0, 50, 100], 100, 1e-9).round(3).tolist()
-    [0.187, 0.778, 1.0]
+    Of the shape of `successes`, in `trials` each.
     """
     from scipy.special import betaincinv
 

@@ -233,7 +233,10 @@ def _scores(
     *,
     numeric: bool,
 ) -> Iterator[_Score]:
-    """Yield scores of outcomes that may tell two sides apart, learned from ``(samples, numbers)`` of each."""
+    """Yield scores of outcomes that may tell two sides apart, learned from ``(samples, numbers)`` of each.
+
+    `own` are stated scores, with words; `numeric` tells that outcomes are numbers. A sort for each coordinate.
+    """
     for words, function in own:
         yield _Own(function, words)
     by_outcome = _learn_whole(first, second)
@@ -251,7 +254,10 @@ def _scores(
 
 
 def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
-    """Return the log ratio of the counts of each coordinate's values, binned where there are many."""
+    """Return the log ratio of the counts of each coordinate's values, binned where there are many.
+
+    `first` and `second` are ``(samples, coordinates)``. A sort for each coordinate.
+    """
     edges, tables = [], []
     for ours, theirs in zip(first.T, second.T, strict=True):
         values = np.unique(np.concatenate([ours, theirs]))
@@ -268,7 +274,10 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
 
 
 def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
-    """Return the log ratio of the counts of whole outcomes; ``None`` if nearly all of them differ."""
+    """Return the log ratio of the counts of whole outcomes, rows of both samples.
+
+    ``None`` if nearly all of them differ.
+    """
     named = [_named(first), _named(second)]
     names, places = np.unique(np.concatenate(named), return_inverse=True)
     if len(names) > _LIMITS.share_of_outcomes * len(places) + 2:
@@ -283,7 +292,10 @@ def _log_ratio(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np
 
 
 def _named(rows: Rows) -> NDArray[np.uint64]:
-    """Hash each row to a number. Two rows with one number make a weaker event, never a wrong verdict."""
+    """Hash each row to a number, ``(samples,)``.
+
+    Two rows with one number make a weaker event, never a wrong verdict.
+    """
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
     total = np.zeros(len(rows), dtype=np.uint64)
     for place in range(bits.shape[1]):

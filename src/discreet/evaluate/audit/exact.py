@@ -65,7 +65,7 @@ def law_of(
 
 
 def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Shown:
-    """Find the event that shows most, in both directions."""
+    """Return the event with the largest proved strength, in both directions; see :func:`_best_event`."""
     events = [
         _best_event(one, other, claim, distance, forward=forward)
         for one, other, forward in ((first, second, True), (second, first, False))
@@ -95,7 +95,12 @@ def proved_delta(
 def _best_event(
     one: Law, other: Law, claim: Auditable, distance: Fraction | None, *, forward: bool
 ) -> Shown:
-    """Take outcomes by their ratio: the best event of a linear-fractional bound is a beginning of that order."""
+    """Return the event with the largest proved strength of two laws, among beginnings of the order by ratio.
+
+    There is the best event of a linear-fractional bound. `distance` is for metric claims; `forward` is kept for the
+    text. For zero-concentrated claims the divergence of the whole laws counts, too. A sort of the outcomes, then
+    exact sums.
+    """
     outcomes = list(one.masses)
     p = np.array([float(one.masses[o]) for o in outcomes])
     q = np.array([float(other.masses.get(o, Fraction(0))) for o in outcomes])
@@ -118,7 +123,10 @@ def _best_event(
 
 
 def _promising(p: Any, q: Any, free: float, claim: Auditable) -> list[int]:  # noqa: ANN401 - arrays of floats
-    """Choose cuts in floats; the chosen ones are evaluated exactly."""
+    """Return numbers of outcomes, rising, whose event is to be evaluated exactly; they are chosen in floats.
+
+    `p` and `q` are masses in descending order of ratio, `free` the unexplored mass of the second law.
+    """
     if not len(p):
         return []
     slack = float(claim.delta) if isinstance(claim, ApproxDP) else 0.0
@@ -133,7 +141,10 @@ def _promising(p: Any, q: Any, free: float, claim: Auditable) -> list[int]:  # n
 
 
 def _divergence(one: Law, other: Law) -> Fraction:
-    """Bound rho by the Rényi divergences of the whole laws; outcomes may each have all that is unexplored."""
+    """Return a lower bound on rho by the Rényi divergences of the whole laws.
+
+    Outcomes may each have the unexplored mass. Linear in the outcomes, for each order.
+    """
     pairs = [(mass, other.bounds(o)[1]) for o, mass in one.masses.items() if other.bounds(o)[1] > 0]
     best = Fraction(0)
     for order in ORDERS[1:]:

@@ -143,7 +143,7 @@ def published_counts(case: _Noised, bits: RandomBits) -> NDArray[np.float64]:
 
 
 def measurements_of(case: _Noised, size: int, bits: RandomBits) -> NDArray[np.float64]:
-    """Draw the measurements of many releases: the production sampler, with one call for each scale."""
+    """Draw the measurements of `size` releases, ``(size, numbers)`` floats: the production sampler, a call a scale."""
     rows = np.repeat(case.values[None, :], size, axis=0)
     scales = case.scale_of_each
     draw = discrete_laplaces if isinstance(case.spent, PureDP) else discrete_gaussians
@@ -234,7 +234,10 @@ def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
 
 
 def _exact(method: Method, claim: PureDP) -> Audit:
-    """Audit all neighboring tables of a few groups by the changes of their counts, with exact laws."""
+    """Audit all neighboring tables of a few groups by the changes of their counts, with exact laws.
+
+    Equal changes are audited once.
+    """
     changes: dict[Changes, str] = {}
     for units in _units(method):
         for a, b in count_pairs(claim.neighbors):
@@ -294,7 +297,10 @@ def number_law(value: int, scale: Fraction, *, max_runs: int = 1_000) -> Law:
 
 @cache
 def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
-    """Return, for each of two values, the law of the side of both on which its noisy number falls."""
+    """Return, for each of two values, the exact law of where its noisy number falls.
+
+    At most the lower, between, or above.
+    """
     low, high = min(value, other), max(value, other)
 
     def side(noisy: Any) -> str:  # noqa: ANN401 - an integer, as an outcome
@@ -312,7 +318,10 @@ def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
 
 
 def joined_law(laws: list[Law]) -> Law:
-    """Return the joint law of independent outcomes: as many as the product of the numbers of outcomes."""
+    """Return the joint law of independent outcomes.
+
+    As many entries as the product of the numbers of outcomes, exact.
+    """
     masses: dict[Hashable, Fraction] = {(): Fraction(1)}
     for law in laws:
         masses = {
@@ -325,7 +334,10 @@ def joined_law(laws: list[Law]) -> Law:
 
 
 def _delta(changes: Changes, claim: PureDP) -> Fraction:
-    """Add up what the numbers prove: their epsilons if they fit into the claim, and their deltas."""
+    """Return the delta proved for `changes`.
+
+    The sum of the deltas of their numbers, 1 if their epsilons exceed the claim.
+    """
     epsilons = [abs(a - b) / scale for a, b, scale in changes]
     if sum(epsilons) > claim.epsilon:
         return Fraction(1)

@@ -84,7 +84,10 @@ class NetLaws:
             raise InvalidProblemError("weights", "a row for each control point", "others")
 
     def law(self, cell: tuple[int, int], part: tuple[Fraction, Fraction]) -> list[Fraction]:
-        """Return the law of a point by its cell and its place in the cell, from 0 to 1 on both axes."""
+        """Return the exact law ``(K,)`` of a point by its `cell` and its place `part` in it, from 0 to 1 on both axes.
+
+        Mixes nine rows.
+        """
         across, along = (_spline_weights(one) for one in part)
         row_sum = sum(self.weights[0].tolist())
         shares = [Fraction(0)] * self.weights.shape[1]
@@ -118,7 +121,7 @@ class NetLaws:
     def exactly(
         self, pairs: NetPairs, at: int
     ) -> list[tuple[list[Fraction], tuple[Fraction, Fraction]]]:
-        """Return the laws and the coordinates of both points of a pair."""
+        """Return, for both points of pair number `at`, the exact law of reports and the coordinates; ``O(K)``."""
         points = []
         for cells, parts in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
             a, b = cells[at].tolist()

@@ -130,7 +130,10 @@ def count_broken(
 def _compare(
     laws: NetLaws, pairs: NetPairs, some: slice
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return log-ratios as parts of epsilon times the distance, and a mask of those that floats do not clear."""
+    """Return log-ratios as parts of epsilon times the distance, and a mask of the ones that floats do not clear.
+
+    Both are ``(pairs, K)``, for the slice `some`. ``O(K)`` a pair.
+    """
     first, second, left, right, unit, far = laws.ends(pairs, some)
     same = first[:, :, None] == second[:, None, :]
     shared = np.where(same, right[:, None, :], 0).sum(axis=2)
@@ -152,7 +155,10 @@ def _compare(
 
 
 def _decide(laws: NetLaws, pairs: NetPairs, at: int, reports: Sequence[int]) -> tuple[bool, float]:
-    """Decide in fractions whether a pair breaks the promise with some of these reports; return the worst ratio, too."""
+    """Test in fractions whether pair `at` breaks the promise with some of these reports; also return the worst ratio.
+
+    The ratio is a log-ratio as a part of epsilon times the distance. One comparison a report.
+    """
     (law, (x, y)), (other, (u, v)) = laws.exactly(pairs, at)
     squared = laws.epsilon**2 * ((x - u) ** 2 + (y - v) ** 2)
     broken, worst = False, 0.0
@@ -168,7 +174,7 @@ def _decide(laws: NetLaws, pairs: NetPairs, at: int, reports: Sequence[int]) -> 
 
 
 def exceeds(ratio: Fraction, squared: Fraction) -> bool:
-    """Test exactly whether the logarithm of a rational number above 1 exceeds the square root of a positive one."""
+    """Test exactly whether the logarithm of `ratio` > 1 exceeds the square root of `squared` > 0; digits as needed."""
     digits = 64
     while True:
         low = math.isqrt((squared.numerator << (2 * digits)) // squared.denominator)
@@ -186,7 +192,10 @@ def exceeds(ratio: Fraction, squared: Fraction) -> bool:
 
 
 def _exponential(x: int, digits: int, *, up: bool) -> int:
-    """Bound ``e^(x / 2^digits)`` from one side, in units of ``2^-digits``, by its series."""
+    """Bound ``e^(x / 2^digits)`` by an integer in units of ``2^-digits``: from above with `up`, else from below.
+
+    By its series, each term rounded that way.
+    """
     one = 1 << digits
     term = total = one << digits
     n = 1

@@ -231,7 +231,7 @@ def try_pairs(
 def _tested(
     event: Event, rows: list[Rows], claim: Auditable, distance: Fraction | None, share: float
 ) -> Shown:
-    """Return what an event shows on fresh samples of both sides, each bound failing with probability `share`."""
+    """Return the strength that an event proves on fresh samples of both sides; each bound fails with chance `share`."""
     one, other = rows if event.forward else rows[::-1]
     least = float(least_chance(int(event.holds(one).sum()), len(one), share))
     most = float(most_chance(int(event.holds(other).sum()), len(other), share))
@@ -240,7 +240,7 @@ def _tested(
 
 
 def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
-    """Describe an event by its outcomes if at most five were seen, else by its threshold."""
+    """Describe an event by its outcomes if at most five were seen in `rows`, else by its threshold."""
     if not (event.by_outcome or names):
         return str(event)
     seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)

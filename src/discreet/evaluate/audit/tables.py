@@ -92,7 +92,7 @@ def audit_tables(request: AuditRequest) -> Audit:
 
 
 def _neighbors(relation: str, most: int) -> list[tuple[Rows, Rows]]:
-    """List what one person is on the two inputs; all others are the same and move nothing."""
+    """Return pairs of the rows of one person, at most `most`, on two neighboring inputs; others move nothing."""
     places = list(product(range(len(_TREE.leaves)), range(_DOMAIN.size)))
     persons: list[Rows] = [
         rows for many in range(1, most + 1) for rows in combinations_with_replacement(places, many)
@@ -103,7 +103,7 @@ def _neighbors(relation: str, most: int) -> list[tuple[Rows, Rows]]:
 
 
 def _changes(frame: TableFrame, scales: Scales, one: Rows, other: Rows) -> Changes:
-    """List the noisy numbers that differ, in order: both values, and the scale of the noise."""
+    """Return the noisy numbers that differ between two inputs, sorted: both values, and the scale of the noise."""
     changes: list[tuple[int, int, Fraction]] = []
     tables = [_TREE.totals(_table(rows)) for rows in (one, other)]
     for q, scale_of in scales.items():

@@ -60,7 +60,7 @@ _PAIR_DISTANCE = Fraction(16, 1000)
 
 
 def snapped_law(region: Region, claim: MetricDP) -> Law:
-    """Return the law of reports by point of a mechanism for places: a point reports what its nearest place reports."""
+    """Return a function from a point to its law of reports in a mechanism for places: that of its nearest place."""
     # A gap is beside the point: two places far apart lose next to nothing.
     client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
 

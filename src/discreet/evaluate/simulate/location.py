@@ -184,7 +184,7 @@ class Bench:
     def attack_repeats(
         self, watched: Sequence[Session], channel: Channel, allowed: int, label: str
     ) -> Finding:
-        """Attack sessions with several reports, of which `allowed` are independent."""
+        """Return the finding of an attack on sessions with several reports, of which `allowed` are independent."""
         return attack_repeats(
             watched,
             channel.probabilities,
@@ -211,7 +211,7 @@ class Bench:
 
 
 def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Session:
-    """Request a report ten times at one place, evenly over some epochs."""
+    """Simulate ten requests for a report at one place, evenly over `epochs` epochs; return the session."""
     client = Client(mechanism, verified_digest=mechanism.digest)
     region, names = mechanism.region, mechanism.channel.names
     numbers = {region.where(int(name)): at for at, name in reversed(list(enumerate(names)))}

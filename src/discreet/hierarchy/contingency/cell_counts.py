@@ -72,7 +72,10 @@ class CellCounts:
 
 
 def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
-    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
+    """Subtract means along every attribute of the last axis, times its number of categories: integers stay integers.
+
+    `tables` are ``(..., entries of subset)``; the result has their shape. Linear in the entries, for each attribute.
+    """
     shape = domain.shape_of(subset)
     shaped = tables.reshape(*tables.shape[:-1], *shape)
     for axis, size in enumerate(shape, start=tables.ndim - 1):

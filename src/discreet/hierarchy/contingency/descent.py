@@ -123,7 +123,11 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
 
 
 def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the sums of coefficients over the children, and which of these sums are fixed, ``(cells,)`` each."""
+    """Return the sums of coefficients over the children, and whether each of these sums is fixed: ``(cells,)`` each.
+
+    With a parent's table its coefficients in `basis` are the sums, all fixed; else only the total is, if there is
+    one.
+    """
     size = task.targets.shape[1]
     if task.parent is not None:
         wide = type(basis)(basis.domain)

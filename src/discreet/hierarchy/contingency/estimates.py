@@ -84,7 +84,10 @@ class InteractionBasis:
         return result
 
     def _chunk(self, part: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
-        """Multiply rows ``(count, cells)`` by one block for each attribute: ``O(count cells)`` times the categories."""
+        """Multiply rows `part` ``(count, cells)`` by one block for each attribute, or by the transposed blocks.
+
+        Same shape. ``O(count cells)`` times the sum of the numbers of categories.
+        """
         count, before = len(part), 1
         after = self.domain.size
         made = part
@@ -279,7 +282,10 @@ def estimate(
 def _own_means(
     measured: MeasuredTables, weights: TableWeights, basis: InteractionBasis
 ) -> NDArray[np.float64]:
-    """Return the weighted mean of the marginals of each region, as coefficients."""
+    """Return the weighted mean of the measured marginals of each region as coefficients, ``(regions, cells)`` floats.
+
+    The weights are the region's own, without those of its subtree. ``O(regions cells)`` for each marginal at most.
+    """
     frame = measured.frame
     domain = frame.domain
     means = np.zeros((frame.tree.n, domain.size))
@@ -306,7 +312,10 @@ def _own_means(
 def _marginal_coefficients(
     tables: NDArray[np.float64], domain: Domain, q: Marginal
 ) -> NDArray[np.float64]:
-    """Transform a marginal: the coefficients of the cells whose interactions are parts of it."""
+    """Transform a marginal `q` of each region to coefficients of the cells whose interactions are parts of it.
+
+    `tables` and the result are ``(regions, entries of q)`` floats. Linear in them, times the sum of the categories.
+    """
     shaped = tables.reshape(len(tables), *domain.shape_of(q))
     for axis, at in enumerate(q, start=1):
         moved = np.tensordot(shaped, _helmert(domain.shape[at]), axes=(axis, 1))
@@ -315,7 +324,10 @@ def _marginal_coefficients(
 
 
 def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
-    """Find the coefficients whose interaction is a part of a marginal, ``(entries,)``, in the order of its entries."""
+    """Find the coefficients whose interaction is a part of marginal `q`.
+
+    Int64 ``(entries,)``, in the order of its entries. Linear in the entries.
+    """
     places = np.zeros(1, dtype=np.int64)
     for at in q:
         stride = math.prod(domain.shape[at + 1 :])

@@ -166,7 +166,11 @@ class ExactFit:
             raise InvalidProblemError("by", expected, count(numbers))
 
     def solve(self, subset: Marginal, dtype: Any = object) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
-        """Solve one interaction: ``(regions, combinations, entries)``, times the unit to the power of 2 depth + 2."""
+        """Solve one interaction.
+
+        ``(regions, combinations, entries)`` of `dtype`, times the unit to the power of 2 depth + 2. One pass up the
+        tree and one down, with a product of a matrix of combinations a region.
+        """
         up, sums = self._up(subset, dtype)
         self._down(subset, up, sums)
         depth, starts = self.measured.frame.tree.depth, self.measured.frame.tree.level_start
@@ -177,7 +181,8 @@ class ExactFit:
     def _up(self, subset: Marginal, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401 - as for solve
         """Return the estimate of each region from its subtree, and for each parent the sum over its children.
 
-        Both are ``(nodes, irregular combinations, entries)``, in powers of the unit by level.
+        Both are of `dtype`, ``(nodes, irregular combinations, entries of subset)``, in powers of the unit by level.
+        One product for each region and marginal.
         """
         frame = self.measured.frame
         tree, steps, of = frame.tree, self.steps[subset], np.array(self.subtrees.of)
@@ -207,7 +212,11 @@ class ExactFit:
         return up, sums
 
     def _down(self, subset: Marginal, up: NDArray[Any], sums: NDArray[Any]) -> None:
-        """Add to each region its share of the difference between its parent and the sum of its siblings and itself."""
+        """Add to each region its share of the difference between its parent and the sum of its siblings and itself.
+
+        `up` ``(nodes, irregular combinations, entries)`` are the estimates from below, changed in place; `sums`, of
+        the same shape, those over the children. One matrix product a region.
+        """
         tree, steps, unit = self.measured.frame.tree, self.steps[subset], self.unit
         of, starts = np.array(self.subtrees.of), tree.level_start.tolist()
         for level in range(1, tree.depth + 1):
@@ -226,7 +235,11 @@ class ExactFit:
                     up[nodes[firsts]] += _times(extra, gap[firsts])
 
     def _seen(self, q: Marginal, subset: Marginal, dtype: Any) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
-        """Add a measured marginal up to an interaction: ``(regions, possible entries, entries of the subset)``."""
+        """Add a measured marginal `q` up to an interaction.
+
+        ``(regions, possible entries, entries of the subset)`` of `dtype`. The means along each attribute are
+        subtracted. Linear in the entries of `q`.
+        """
         domain = self.measured.frame.domain
         split = self.layout.split(self.measured.values[q], q)
         summed = summed_to(split, domain, self.layout.parts(q)[1], subset)
@@ -263,7 +276,10 @@ class ExactFit:
         return parts
 
     def _coefficients(self, question: Tables, regions: Mapping[int, int]) -> Noises:
-        """Hand a question up and down the tree: the coefficients of each kind of region and marginal."""
+        """Yield the coefficients of each kind of region and marginal in a question about `regions`, node -> weight.
+
+        The question goes up the tree along the paths of these regions, then down to all kinds of subtrees.
+        """
         tree, unit = self.measured.frame.tree, self.unit
         levels = tree.levels.tolist()
         path = sorted({int(above) for node in regions for above in tree.ancestors(node)})
@@ -292,7 +308,11 @@ class ExactFit:
         yield from walk(0, {s: 0 * one for s, one in question.items()})
 
     def _handed(self, node: int, question: Tables, wanted: Mapping[int, Tables]) -> Tables:
-        """Add up what is wanted of the regions below and comes from their parent."""
+        """Add up, for each interaction, what `question` needs of the regions below `node` by way of their parent.
+
+        `wanted` holds the coefficients of the children that are in the question; the result is as `question`. One
+        product for each such child.
+        """
         sums = {s: 0 * one for s, one in question.items()}
         children, of = self.measured.frame.tree.children(node), self.subtrees.of
         for child in wanted.keys() & set(children):
@@ -305,7 +325,11 @@ class ExactFit:
         return sums
 
     def _spread(self, place: int, given: Tables, many: int) -> Noises:
-        """Spread over the noises what an answer takes of several regions with equal subtrees."""
+        """Yield the coefficients of all noises below a region in the answer of `many` regions with equal subtrees.
+
+        `given` are the coefficients of the region's estimate by interaction, `place` its kind. Visits each path of
+        kinds below it.
+        """
         for q, stratum, regions, tables in self._of_region(place, given):
             yield q, stratum, regions * many, tables
         below = self.subtrees.below[place]
@@ -315,7 +339,11 @@ class ExactFit:
                 yield from self._spread(child, passed, many * count)
 
     def _of_region(self, place: int, own: Tables) -> Noises:
-        """Yield the coefficients of each marginal of a region in an answer, at the scale of the deepest level."""
+        """Yield the coefficients of each marginal of a region of kind `place` in an answer.
+
+        Scaled as at the deepest level. `own` are the coefficients of the region's estimate, by interaction. One
+        matrix product for each marginal and interaction.
+        """
         stratum = self.subtrees.strata[place]
         lift = self.unit ** (self.measured.frame.tree.depth - self.subtrees.levels[place])
         measured = dict.fromkeys(q for s in own for q in self.steps[s][place].gains)
@@ -328,7 +356,10 @@ class ExactFit:
             yield q, stratum, 1, tables
 
     def _passed(self, place: int, own: Tables) -> Tables:
-        """Return the coefficients of the sum of the regions below in an answer."""
+        """Return the coefficients in an answer of the sum of the regions below one of kind `place`, by interaction.
+
+        `own` are those of the region's estimate. One matrix product for each interaction.
+        """
         tables = {}
         for s, one in own.items():
             factor = self.steps[s][place].kept

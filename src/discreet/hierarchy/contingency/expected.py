@@ -81,6 +81,12 @@ def expected_errors(
 
     Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
 
+    `guarantee` sets the noise, `workload` what was asked for. Standard deviations, in records; the cost grows with
+    kinds of regions times interactions, not with regions.
+
+    `guarantee` sets the noise, `workload` what was asked for. Standard deviations, in records; the cost grows with
+    kinds of regions times interactions, not with regions.
+
     Examples
     --------
     >>> from discreet import PureDP, Tree
@@ -147,7 +153,11 @@ def entry_errors(frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP) -> N
 def _variances(
     frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP
 ) -> tuple[RegionKinds, list[list[Fraction | None]], NDArray[np.float64]]:
-    """Return the kinds of regions, and for each kind and marginal the variance of an entry: measured, and estimated."""
+    """Return the kinds of regions, and the variances of an entry by kind and marginal: measured (exact), and estimated.
+
+    The measured ones are lists with ``None`` where nothing is measured, the estimated ones ``(kinds, marginals)``
+    floats. One pass over kinds and interactions.
+    """
     noise, scales = noise_of(guarantee), marginal_scales(frame, guarantee)
     kinds = kinds_of(frame.tree, frame.strata.tolist())
     first = np.unique(kinds.of, return_index=True)[1]
@@ -170,7 +180,7 @@ def _variances(
 
 
 def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int) -> bool:
-    """Whether a table is asked for, or measured where no workload was stated."""
+    """Test whether marginal number `at` is asked for on `level`, or measured there where no workload was stated."""
     q = frame.marginals[at]
     if workload is not None:
         return q in workload.tables and workload.tables[q][level] > 0
@@ -206,7 +216,10 @@ def expected_rows(
 
 
 def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
-    """Return the same in words."""
+    """Return one line of text for each row, level and marginal, of expected errors.
+
+    `count` is the number of records, if known.
+    """
     lines = []
     for row in rows:
         entries, regions = row["entries"], row["regions"]

@@ -173,7 +173,11 @@ class _Minorant:
 def _least(
     polynomial: _Minorant, moved: float, length: float, most: float, alpha: float
 ) -> float | None:
-    """Find a half-width with at most ``alpha`` outside, by bisection; ``None`` where ``most`` is not enough."""
+    """Find a half-width, in records, with a probability of at most `alpha` outside, by bisection up to `most`.
+
+    ``None`` where `most` is not enough. `moved` is a part of the half-width spent on rounding, and `length` the
+    period by which widths are divided. About 20 evaluations of the polynomial.
+    """
 
     def is_wide_enough(h: float) -> bool:
         return polynomial.outside((h - moved) / length) <= alpha
@@ -194,6 +198,12 @@ def log_characteristic(
 
     For Laplace noise with :math:`q = e^{-1/b}` it is :math:`(1-q)^2 / (1 - 2q \cos s + q^2)`; for Gaussian noise by
     Poisson's summation :math:`\sum_m e^{-\sigma^2 (s + 2 \pi m)^2 / 2}` divided by its value at 0.
+
+    `turns` ``(n,)`` are the angles s over 2 pi; `scale` is b, or the variance of Gaussian noise. Returns ``(n,)``
+    floats, at most 0. ``O(n)``.
+
+    `turns` ``(n,)`` are the angles s over 2 pi; `scale` is b, or the variance of Gaussian noise. Returns ``(n,)``
+    floats, at most 0. ``O(n)``.
 
     Examples
     --------
@@ -225,7 +235,11 @@ def log_characteristic(
 def _tail(
     groups: Iterable[Group], rest: float, scales: Iterable[float], noise: Noise, deviation: float
 ) -> float:
-    """Bound by Chernoff the probability that noise, or noise with smaller coefficients, is far beyond its deviation."""
+    """Bound by Chernoff the probability that noise, or noise with smaller coefficients, is far beyond its deviation.
+
+    `groups` are (coefficient, number, scale, variance) of listed noises; `rest` is the variance of the others, whose
+    scales are `scales`. Eight rates are tried, each a pass over the groups.
+    """
     if noise == "gaussian":
         return 2 * math.exp(-(_LIMITS.tail_deviations**2) / 2 * (1 - 1e-9))
     # Noise whose variance is no float is 0 but for a chance that is none either.

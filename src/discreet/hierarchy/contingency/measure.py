@@ -176,7 +176,7 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
 
 
 def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...]:
-    """State the noise of each level and marginal, the root first."""
+    """Return a sentence on the noise of each level and marginal, the root first: law, scale and part of the budget."""
     domain = frame.domain
     law = (
         "Laplace noise of scale"

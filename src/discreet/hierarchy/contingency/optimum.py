@@ -151,7 +151,11 @@ def _searched(
     allowed: Floats,
     fixed: Floats | None,
 ) -> Floats:
-    """The best shares without small ones, within the constraints."""
+    """Return the best shares ``(kinds, measured)`` without small ones, within the constraints; two runs of the search.
+
+    `bound` holds prices, weights and a bound; `allowed` is 0 where nothing may be measured, and `fixed` the parts of
+    levels, or ``None``.
+    """
     prices, pushes, least = bound
     start = allowed
     for _ in range(2):
@@ -187,7 +191,12 @@ def _better_residuals(
     *,
     free: bool,
 ) -> tuple[bool, tuple[Marginal, ...], Floats]:
-    """Residuals of all interactions of the asked tables, where they lower the loss within the constraints."""
+    """Test whether measuring residuals of all interactions of the asked tables lowers the loss within the constraints.
+
+    Returns whether it does, the measured marginals and their shares ``(kinds, marginals)``; those given where it does
+    not. `plain` is the program without residuals, `bound` its prices, weights and bound; `free` tells that the root's
+    total costs nothing. One search of shares.
+    """
     domain = plain.domain
     unchanged = False, measured, shares
     small = all(
@@ -213,7 +222,10 @@ def _better_residuals(
 def _program(
     kinds: RegionKinds, domain: Domain, workload: Workload, *, squared: bool, free: bool
 ) -> Program:
-    """A workload in numbers; nobody is asked for a root total that no neighbor moves."""
+    """Return the program of a workload: weights ``(kinds, tables)`` by kind of region, the loss, and caps of variances.
+
+    `squared` tells that noise is Gaussian. With `free`, nobody is asked for a root total that no neighbor moves.
+    """
     targets = tuple(workload.tables)
     each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T
     if free:
@@ -232,7 +244,7 @@ def _program(
 
 
 def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
-    """Marginals that may be measured: parts of the asked ones, or these and what any of them share."""
+    """Return marginals that may be measured: all parts of the asked ones if few, else these and what any two share."""
     parts = dict.fromkeys(targets)
     if sum(2 ** len(q) for q in targets) <= MOST_MEASURED * 8:
         every = dict.fromkeys(
@@ -249,7 +261,10 @@ def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
 
 
 def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | None:
-    """Budget of a region of each kind, where levels have parts: a leaf above the deepest level has the rest."""
+    """Return the budget of a region of each kind, ``(kinds,)``, where `levels` have parts.
+
+    ``None`` where they have none. A leaf above the deepest level has the rest.
+    """
     if levels is None:
         return None
     parts = np.array([float(one) for one in levels])
@@ -259,7 +274,10 @@ def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | No
 
 
 def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
-    """Shares without the small parts of the budget of a path; nothing replaces a residual, so that fewer are small."""
+    """Return shares ``(kinds, measured)`` with 0 for small parts of the budget of a path.
+
+    Nothing replaces a residual: with a fine `grain` fewer parts are small.
+    """
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
     least *= SHARE_GRAINS[0] / grain
@@ -273,7 +291,11 @@ def _within_caps(
     allowed: Floats,
     fixed: Floats | None,
 ) -> Floats:
-    """Mix shares with equal parts until every constraint holds: variances are convex in shares of Gaussian noise."""
+    """Mix shares with equal parts until every constraint holds: variances are convex in shares of Gaussian noise.
+
+    `shares` and the result are ``(kinds, measured)``. At most 41 mixtures, each with the variances of all kinds; with
+    `fixed` parts of levels, or without caps, nothing is mixed.
+    """
     kinds = program.kinds
     if not math.isfinite(program.caps):
         return shares
@@ -303,7 +325,7 @@ def _within_caps(
 def _with_cells(
     kinds: RegionKinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
 ) -> tuple[Floats, tuple[Marginal, ...]]:
-    """Shares where the cells of all leaves have some."""
+    """Return shares ``(kinds, measured)`` and marginals in which the cells of all leaves have `CELL_FLOOR` or more."""
     if domain.full not in measured:
         shares = np.concatenate([shares, np.zeros((len(shares), 1))], axis=1)
         measured = (*measured, domain.full)
@@ -324,7 +346,11 @@ def _record(
     *,
     free: bool,
 ) -> dict[str, Any]:
-    """State what ``verify_loss.proved_loss`` needs, in short numbers: any prices and weights prove a bound."""
+    """Return what ``verify_loss.proved_loss`` needs, as JSON values of few digits.
+
+    Any prices and weights prove a bound. `prices` are ``(kinds,)``, `pushes` ``(kinds, tables)``, the weights of
+    variances; with `free` the root's total has weight 0.
+    """
     tables = {}
     for q, each in workload.tables.items():
         texts = list(map(str, each))

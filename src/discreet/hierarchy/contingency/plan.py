@@ -199,7 +199,7 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     def _provenance(
         self, measured: MeasuredTables, result: RegionTables, read_as: Mapping[str, Any]
     ) -> Provenance:
-        """Record the method, the noise, the gaps, how rows were read, and the proved loss, rounded up."""
+        """Record the method, the noise, the gaps, how rows were read, and the proved loss, rounded outward."""
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
         own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
         parameters = {**measured.parameters(), "method": own, "gaps": gaps, **read_as}
@@ -378,6 +378,9 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
     """Read the workload and choose the shares for it; return both.
 
     Raises InvalidProblemError for marginals beside a workload, or one that comes twice.
+
+    `wanted` is workload, its weights by level, and loss; `levels` fixes the parts of levels, `total` is a public
+    number of records. The cost is that of :func:`best_frame`.
     """
     workload, weights, loss = wanted
     if workload is not None and marginals is not None:
@@ -409,7 +412,7 @@ def _parts(
     shares: Any,  # noqa: ANN401 - as for plan
     levels: Sequence[Exact] | None,
 ) -> dict[Marginal, tuple[Fraction, ...]]:
-    """Return the part of the whole budget of each marginal on each level.
+    """Return for each marginal its part of the whole budget on each of `n_levels` levels, exact.
 
     `shares` are one list or mapping for all levels, or one for each. Refuses other numbers of them, or a marginal
     twice.
@@ -439,7 +442,10 @@ def _parts(
 
 
 def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # noqa: ANN401 - as for plan
-    """Return the names of the marginals by level, from one list for all levels or one for each; refuse others."""
+    """Return the names of the marginals for each of `n_levels` levels, from one list for all or one for each.
+
+    Raises InvalidProblemError, naming the argument `field`, for others.
+    """
     if isinstance(marginals, str) or not isinstance(marginals, Sequence) or not marginals:
         raise InvalidProblemError(
             field, "a list of names such as total or sex:age", repr(marginals)
@@ -462,7 +468,10 @@ def _of_level(
     marginals: list[Marginal],
     shares: Any,  # noqa: ANN401 - as for plan
 ) -> dict[Marginal, Fraction]:
-    """Read the shares of one level; refuse unknown marginals, another number, negative ones, or another sum than 1."""
+    """Read the shares of one level by marginal, exact, from numbers or a mapping.
+
+    Raises InvalidProblemError for unknown marginals, another number, negative ones, or another sum than 1.
+    """
     if isinstance(shares, Mapping):
         named = {domain.marginal(name): part for name, part in shares.items()}
         for q in named:

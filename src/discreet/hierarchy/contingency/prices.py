@@ -26,7 +26,10 @@ MOST_KINDS = 700
 def find_prices(
     program: Program, *, steps: int = 400, tol: float = 1e-5
 ) -> tuple[Floats, Floats, float]:
-    """Prices and weights with a high bound.
+    """Find prices and weights whose dual bound on the loss is high, by multiplicative updates.
+
+    At most `steps` of them, each over kinds of regions times interactions; stops early where the bound gains less
+    than a part of `tol`.
 
     Returns
     -------

@@ -223,7 +223,7 @@ def query(
 
 
 def _in_words(frame: TableFrame, where: Mapping[str, Sequence[str]]) -> str:
-    """Return the question in words: people, or their records, with which categories."""
+    """Return the question in words: people, or their records, with the categories of `where`."""
     unit = "people" if frame.max_rows == 1 else "records"
     conditions = [
         f"{name} {' or '.join((categories,) if isinstance(categories, str) else categories)}"
@@ -260,9 +260,11 @@ def _answered(
     chosen: Sequence[Mapping[int, int]],
     chance: Fraction,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Answer each question for each combination of regions: values, both ends of intervals, variances.
+    """Answer each question for each combination of regions: values, lower and upper ends, variances; exact objects.
 
-    `cells` are ``(questions, entries)``, each result is ``(combinations, questions)``.
+    `cells` are ``(questions, entries)`` weights, `chosen` the weight of each node in each combination, `chance` the
+    probability with which an interval covers. Each result is ``(combinations, questions)``; one width for each of
+    them.
     """
     nodes = sorted({node for regions in chosen for node in regions})
     each = dict(zip(nodes, fit.answers(cells, np.array(nodes, dtype=np.int64)), strict=True))
@@ -289,6 +291,9 @@ def _questions(
 
     Returns the marginal, the weights ``(questions, entries)``, and the categories of each question. Refuses unknown or
     repeated attributes, and `where` beside `weights`.
+
+    `by` are attributes with an answer for each category, `where` the categories that count of an attribute.
+    ``O(questions entries)``.
     """
     known = [one.name for one in domain.attributes]
     for name in (*by, *where):
@@ -319,7 +324,10 @@ def _questions(
 
 
 def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return the categories of an attribute that are counted, all by default; refuse unknown ones, or none."""
+    """Return the categories of attribute number `at` that `where` counts, all by default.
+
+    Refuse unknown ones, or none.
+    """
     attribute = domain.attributes[at]
     categories = where.get(attribute.name, attribute.categories)
     listed = (categories,) if isinstance(categories, str) else tuple(categories)
@@ -334,9 +342,10 @@ def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set
 def _weighted(
     domain: Domain, grouped: tuple[int, ...], weights: ArrayLike
 ) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
-    """Read the weights of one question in the order of the domain; results are as of :func:`_questions`.
+    """Read `weights`, one for each entry of the attributes `grouped`.
 
-    Refuses other than integers of limited size, one for each entry, not all 0.
+    Results are as of :func:`_questions`, one question. They are reordered as the domain is, ``(1, entries)``. Refuses
+    other than integers of limited size, not all 0.
     """
     array = array_of(weights, "weights", "whole numbers")
     size = domain.size_of(tuple(sorted(grouped)))
@@ -359,9 +368,10 @@ def _combined(
     level: int | None,
     regions: Sequence[Sequence[Any]] | None,
 ) -> dict[int, int]:
-    """Return the weight of each region's node in a combination, those of one region added.
+    """Return the weight of each region's node in the combination `combine`, region paths with weights.
 
-    Raises InvalidProblemError beside a level or regions, for weights that are no bounded integers, or zeros only.
+    Equal nodes added. Raises InvalidProblemError beside a level or regions, for weights that are no bounded integers,
+    or zeros only.
     """
     if level is not None or regions is not None:
         raise InvalidProblemError("level, regions", "none beside combine", "one")

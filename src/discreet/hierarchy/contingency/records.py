@@ -173,7 +173,12 @@ def _keys_of_attribute(domain: Domain, name: str) -> list[str]:
 
 
 def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Table:
-    """Add to each row its lowest region, its cell, and the reason why it does not count."""
+    """Add to each row its lowest region, its cell, and the reason why it does not count, 0 if it does.
+
+    A lazy frame stays so. Returns columns of person, leaf, cell, reason and number of rows. Reasons: 1 no region, 2
+    no person, 3 a structural zero, from `_FIRST_ATTRIBUTE` on no category of an attribute. One pass and a join for
+    each attribute.
+    """
     domain = frame.domain
     table = place_rows(canonical(table, columns.regions), columns.regions, frame.tree)
     strides = np.cumprod([1, *domain.shape[:0:-1]])[::-1].tolist()
@@ -213,7 +218,10 @@ def keep_rows(table: nw.DataFrame[Any], max_rows: int, key: bytes = b"") -> nw.D
 
 
 def count_placed(table: Table, frame: TableFrame) -> tuple[NDArray[np.int64], Counter[int]]:
-    """Count rows of :func:`placed_rows`: ``(n_leaves, n_cells)`` by lowest region and cell, others by the reason."""
+    """Count rows of :func:`placed_rows`: int64 ``(n_leaves, n_cells)`` by lowest region and cell, others by the reason.
+
+    One pass over the rows. Private.
+    """
     fine = nw.col(WHY) == 0
     # Rows that do not count are one group for each reason.
     table = table.with_columns(
@@ -232,7 +240,11 @@ def count_placed(table: Table, frame: TableFrame) -> tuple[NDArray[np.int64], Co
 
 
 def _grouped(source: Any, frame: TableFrame, columns: RecordColumns) -> Any:  # noqa: ANN401 - a lazy frame of any library
-    """Group the rows of a lazy frame where they are by the keys of their cells, and collect the groups."""
+    """Group the rows of a lazy frame where they are by the keys of their cells; collect the groups with their sizes.
+
+    Returns a frame of keys, the reason why a group does not count (0: it does), and a number of rows. One pass over
+    the rows.
+    """
     wanted, domain = columns.of(frame.domain), frame.domain
     table = nw.from_native(source).select(*wanted)
     labels = grouped_keys(columns.regions, frame.tree)

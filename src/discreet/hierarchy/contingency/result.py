@@ -312,9 +312,9 @@ def refuse_many_rows(rows: int, argument: str) -> None:
 
 
 def marginal_columns(frame: TableFrame, marginals: Sequence[Marginal]) -> list[Column]:
-    """Return the columns of a table with a row for each marginal, region and entry.
+    """Return the columns of a table with a row for each marginal, region and entry, as codes and words.
 
-    The word of an attribute is empty where the marginal adds it up.
+    Linear in the rows. The word of an attribute is empty where the marginal adds it up.
     """
     domain, tree = frame.domain, frame.tree
     widths = [domain.size_of(q) for q in marginals]

@@ -210,7 +210,7 @@ class Program:
         return table
 
     def bought(self, marginals: tuple[Marginal, ...]) -> Floats:
-        """Precision of each interaction for a share of 1, where a plain count has variance 1: as :meth:`informed`."""
+        """Return the precision ``(marginals, interactions)`` for a share of 1, where a plain count has variance 1."""
         table = self.informed(marginals)
         for at, q in enumerate(marginals):
             if self.residuals and q and q != self.domain.full:
@@ -274,7 +274,10 @@ class Program:
         return spreads, one, below
 
     def pull(self, wanted: Floats, spread: tuple[Floats, Floats, Floats]) -> Floats:
-        """Minus the derivative of ``wanted * variances`` by the precision of one region of each kind."""
+        """Return minus the derivative of ``wanted * variances`` by the precision of one region of each kind.
+
+        `wanted` is ``(kinds, interactions)``, as the result; `spread` is what :meth:`spread` returned. Linear.
+        """
         kinds, (spreads, one, below) = self.kinds, spread
         variances, inverses = wanted.copy(), np.zeros_like(wanted)
         lows = np.zeros_like(wanted)
@@ -392,6 +395,8 @@ def whole_shares(
     kinds: RegionKinds, shares: Floats, grain: int = SHARE_GRAINS[0]
 ) -> list[list[Fraction]]:
     """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
+
+    `shares` are ``(kinds, measured)`` floats, `grain` the common denominator. Linear in them.
 
     Returns
     -------

@@ -105,7 +105,11 @@ class ZeroLayout:
         return inside, tuple(at for at in marginal if at not in self.irregular)
 
     def entries(self, marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find which entries of irregular attributes are possible, and for each combination its place among these."""
+        """Find which entries of a marginal's irregular attributes are possible: two int64 arrays.
+
+        The flat numbers of the possible entries, ascending, and for each combination, ``(combinations,)``, its place
+        among these. A sort of the combinations.
+        """
         inside, _ = self.parts(marginal)
         shape = self.domain.shape_of(self.irregular)
         places = np.unravel_index(self.combinations, shape) if shape else ()
@@ -121,7 +125,10 @@ class ZeroLayout:
         return np.asarray(place == np.arange(len(possible))[:, None], dtype=np.int64)
 
     def split(self, tables: NDArray[Any], marginal: Marginal) -> NDArray[Any]:
-        """Shape rows of a marginal ``(rows, possible irregular entries, regular entries)``."""
+        """Shape rows of a marginal ``(rows, entries)`` as ``(rows, possible irregular entries, regular entries)``.
+
+        A copy of `tables`.
+        """
         inside, outside = self.parts(marginal)
         shaped = tables.reshape(len(tables), *self.domain.shape_of(marginal))
         order = [0, *(1 + marginal.index(at) for at in (*inside, *outside))]
@@ -297,7 +304,7 @@ class _Systems:
         self.least = Fraction(0) if exact else max(known) / Fraction(MAX_VARIANCE_RATIO)
 
     def steps(self, kind: Kind) -> list[Step]:
-        """Find the weights of every subtree."""
+        """Return the weights of every kind of subtree, from the leaves up; a matrix inverse or two for each."""
         spreads: list[NDArray[Any]] = []
         steps = []
         for place, (stratum, below) in enumerate(
@@ -320,6 +327,8 @@ class _Systems:
         """Return the covariance of a stratum's estimate, and the gain of each measured marginal.
 
         `prior` is the covariance before them, or ``None``. Inverts a matrix of one row a cell.
+
+        Both are matrices with a row for each combination; the covariance is square.
         """
         listed = {
             q: self._number(max(one, self.least)) for q, one in self.variances[stratum].items()
@@ -335,7 +344,11 @@ class _Systems:
     def _with_total(
         self, spread: NDArray[Any], gains: dict[Marginal, NDArray[Any]]
     ) -> tuple[NDArray[Any], dict[Marginal, NDArray[Any]], NDArray[Any]]:
-        """Add what is known of the sum of all combinations, without noise."""
+        """Add what is known of the sum of all combinations, without noise.
+
+        Return covariance, gains, and the total's gain. `spread` is the ``(combinations, combinations)`` covariance,
+        `gains` the matrices by marginal. A matrix product for each.
+        """
         across = spread.sum(axis=1, keepdims=True)
         part = across / across.sum()
         left = self.one - part
@@ -349,7 +362,12 @@ class _Systems:
         shares: dict[int, NDArray[Any]],
         below: tuple[tuple[int, int], ...],
     ) -> Step:
-        """Round, so that parts add up as they have to."""
+        """Round the matrices of one kind of region to integers that add up to the unit exactly; returns the step.
+
+        `gains` are by marginal, `total` the gain of a known total or ``None``, `shares` those of the kinds of
+        children, of which `below` lists (kind, number). The remainder goes to the kept sum, to the cells of a leaf,
+        or to the first child.
+        """
         made = {q: self._to_integers(one) for q, one in gains.items()}
         own = None if total is None else self._to_integers(total)
         unit = 1 if self.exact else UNIT
@@ -374,7 +392,10 @@ class _Systems:
         return done if kind != "floats" else _as_floats(done)
 
     def _to_integers(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """Return a matrix in whole units, as Python's integers; an exact one as it is."""
+        """Return a matrix in units of ``1 / UNIT``, rounded, as Python integers of the same shape.
+
+        An exact one as a copy.
+        """
         if self.exact:
             return matrix.copy()
         # By way of Python's integers: a weight may be beyond 64 bits.
@@ -418,7 +439,7 @@ def _as_floats(step: Step) -> Step:
 def summed_to(
     tables: NDArray[Any], domain: Domain, given: Marginal, subset: Marginal
 ) -> NDArray[Any]:
-    """Add up the last axis, the entries of `given`, to those of `subset`, a part of it."""
+    """Add up the last axis of `tables`, ``(..., entries of given)``, to the entries of `subset`, a part of `given`."""
     shaped = tables.reshape(*tables.shape[:-1], *domain.shape_of(given))
     before = tables.ndim - 1
     dropped = tuple(before + k for k, at in enumerate(given) if at not in subset)

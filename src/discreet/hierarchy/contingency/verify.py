@@ -111,6 +111,8 @@ def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> li
     """Compute the loss of the shares and its lower bounds anew, where a record states them; return their checks.
 
     A record of another form is refused.
+
+    `stated` is the record of the release, ``None`` for no checks. The cost is that of :func:`proved_loss`.
     """
     if stated is None:
         return []
@@ -187,9 +189,9 @@ def verify_tables(
 
 
 def _apart(frame: TableFrame, cells: NDArray[Any], marginal: Marginal, values: NDArray[Any]) -> int:
-    """Count the entries of a marginal, ``(nodes, entries)``, that are not the sum of their cells.
+    """Count the entries of a marginal `values` ``(nodes, entries)`` that are not the sum of their cells.
 
-    `cells` are ``(nodes, cells)``, added up one by one.
+    All for another shape. `cells` are ``(nodes, cells)``, added up one by one: linear in them.
     """
     shape = frame.domain.shape
     size = int(np.prod([shape[at] for at in marginal], dtype=np.int64))
@@ -342,7 +344,10 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
 
 
 def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction | None]]:  # noqa: ANN401 - as read
-    """Read the scales of each marginal by stratum: positive fractions as text, or ``"none"``; refuse others."""
+    """Read the `stated` scales of each marginal by stratum: positive fractions as text, or ``"none"`` for ``None``.
+
+    Raises InvalidProblemError for unknown marginals, or another number of strata.
+    """
     strata = 2 * (frame.tree.depth + 1) if frame.kinds is None else max(frame.kinds) + 1
     if not isinstance(stated, Mapping):
         raise InvalidProblemError("scales", "scales by marginal", type(stated).__name__)
@@ -357,7 +362,7 @@ def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction
 
 
 def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as read
-    """Return whether the record states other shares than the frame."""
+    """Test whether the record states other shares than the frame, as texts by marginal."""
     own = {
         name_of_marginal(frame, q): [str(part) for part in parts]
         for q, parts in frame.shares.items()
@@ -371,7 +376,7 @@ def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as 
 
 
 def _strata(frame: TableFrame) -> list[int]:
-    """For each region the place of its scales: its kind, or twice its level and one more for a leaf."""
+    """Return for each region the place of its scales: its kind, or twice its level and one more for a leaf."""
     if frame.kinds is not None:
         return list(frame.kinds)
     leaves = ~divided_regions(frame.tree)

@@ -165,13 +165,7 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
 def loss_in_words(
     what: str, proved: ProvedLoss, neighbors: str, max_rows: int = 1
 ) -> tuple[str, ...]:
-    """State the loss and the bounds.
-
-    Examples
-    --------
-    >>> loss_in_words("largest weighted variance of an entry", ProvedLoss(2.0, 1.9, 1.0), "add-remove-person")[0][:60]
-    'loss: largest weighted variance of an entry; of signed estim'
-    """
+    """Return two sentences on the proved loss and its bounds; `what` names the loss."""
     datasets = "all datasets"
     if neighbors == "replace-person":
         records = "a record" if max_rows == 1 else f"a person with {max_rows} records"
@@ -224,7 +218,10 @@ class _RegionKinds:
 
 
 def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats]:  # noqa: ANN401 - as read
-    """Return the asked marginals, and their weights ``(levels, marginals)``; refuse others or weights out of range."""
+    """Return the asked marginals, and their weights ``(levels, marginals)``; raise InvalidProblemError for others.
+
+    `tables` maps names of measured marginals to a weight for each level, 0 or from 1e-40 to 1e40.
+    """
     names = {name_of_marginal(frame, q): q for q in frame.marginals}
     if not isinstance(tables, Mapping) or not tables or not set(tables) <= set(names):
         raise InvalidProblemError("workload", "marginals that are measured", "others")
@@ -244,7 +241,11 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
 def _read_prices(
     tree: _RegionKinds, stated: Mapping[str, Any], weights: Floats
 ) -> tuple[Floats, Floats]:
-    """Return prices of leaves with the sum 1, by kind of region, and weights of variances; refuse other shapes."""
+    """Return prices of leaves with the sum 1 ``(kinds,)``, and weights of variances as `weights` ``(kinds, targets)``.
+
+    Small ones are 0, or raised to the least that is allowed. Raises InvalidProblemError for other shapes, negative or
+    infinite numbers, or zeros only.
+    """
     expected = "prices and weights for each kind of region, none negative"
     try:
         prices = np.array(stated["prices"], dtype=np.float64)
@@ -278,12 +279,9 @@ def _parts(targets: list[Marginal]) -> list[Marginal]:
 
 
 def moved_residual(sizes: list[int], *, replaced: bool) -> int:
-    """Squared move of a residual by one row, the largest over which attributes a replaced row differs in.
+    """Return by how much one row moves a residual, squared: an integer; `sizes` are the categories of its attributes.
 
-    Examples
-    --------
-    >>> moved_residual([3], replaced=False), moved_residual([3], replaced=True), moved_residual([2, 3], replaced=True)
-    (6, 18, 48)
+    With `replaced` the largest over which attributes a replaced row differs in: ``2^len(sizes)`` cases.
     """
     own = math.prod(n * (n - 1) for n in sizes)
     if not replaced:
@@ -293,7 +291,11 @@ def moved_residual(sizes: list[int], *, replaced: bool) -> int:
 
 
 def _covered(frame: TableFrame, q: Marginal, subset: Marginal, *, replaced: bool) -> float:
-    """Precision of an interaction for a share of 1 of a marginal, or of its residual."""
+    """Return the precision, in 1 / variance, that a share of 1 of measured marginal `q` gives interaction `subset`.
+
+    0 where `subset` is no part of `q`, or, for measured residuals, is not `q`. `replaced` tells that a neighbor
+    replaces a person.
+    """
     spread = frame.domain.size // _size(frame, q)
     if not frame.residuals or not 0 < len(q) < len(frame.domain.shape):
         return float(spread * (set(subset) <= set(q)))
@@ -304,7 +306,10 @@ def _covered(frame: TableFrame, q: Marginal, subset: Marginal, *, replaced: bool
 def _variances(
     frame: TableFrame, tree: _RegionKinds, targets: list[Marginal], *, replaced: bool
 ) -> Floats:
-    """Variances of the entries in regions of each kind, rounded up by less than the bound of rounding."""
+    """Return the variances of an entry ``(kinds, targets)``, rounded up by less than the bound of rounding.
+
+    `replaced` tells that a neighbor replaces a person. Linear in kinds of regions, for each interaction.
+    """
     shape, cells = frame.domain.shape, frame.domain.size
     kinds = range(len(tree.above))
     own = [[float(frame.share(q, int(tree.strata[one]))) for q in frame.marginals] for one in kinds]
@@ -350,9 +355,10 @@ def _least(
     *,
     likeness: float | None,
 ) -> Floats:
-    """The numbers t of the proof, rounded down, for entries in regions of each kind.
+    """Return the numbers t of the proof, rounded down, ``(kinds, targets)``: for entries in regions of each kind.
 
-    `likeness` is that of the cells of replaced rows; ``None`` for added rows.
+    `prices` are ``(kinds,)``, `weights` ``(kinds, targets)``. `likeness` is that of the cells of replaced rows;
+    ``None`` for added rows. A singular value decomposition for each interaction and block of leaves.
     """
     shape, cells = frame.domain.shape, frame.domain.size
     below: list[list[int]] = [[one] for one in range(len(tree.above))]

@@ -75,7 +75,9 @@ class TableWeights:
 
 
 def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Marginal, ...]:
-    """List all subsets of the attributes of a marginal, smallest first; of all attributes for ``None``.
+    """List all subsets of the attributes of the marginal `within`, smallest first; of all attributes for ``None``.
+
+    ``2^attributes`` of them.
 
     Raises
     ------
@@ -165,7 +167,11 @@ def divided(numbers: NDArray[Any], by: int) -> NDArray[Any]:
 def _whole_parts(
     own: Mapping[Marginal, NDArray[np.float64]], precision: NDArray[np.float64]
 ) -> dict[Marginal, NDArray[np.int64]]:
-    """Round the parts of marginals so that they add up to the unit; the largest one takes what is left."""
+    """Round the parts of marginals to integers that add up to `UNIT`; the largest one takes the remainder.
+
+    `own` has an array of floats for each marginal, `precision` one of the same shape: 0 where nothing is measured,
+    and all parts are 0. Linear in the arrays.
+    """
     parts = {q: np.floor(table * UNIT).astype(np.int64) for q, table in own.items()}
     stacked = np.stack(list(own.values()))
     largest = stacked.argmax(axis=0)
@@ -176,7 +182,11 @@ def _whole_parts(
 
 
 def _shares_of_children(measured: MeasuredTables, beta: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round the parts of siblings so that they add up to the unit; the first of them takes what is left."""
+    """Round the parts of siblings ``(nodes,)`` to integers that add up to `UNIT`.
+
+    The first sibling takes the remainder. `beta` ``(nodes,)`` are the parts as floats, 1 in all for the children of a
+    parent. ``O(nodes)``.
+    """
     tree = measured.frame.tree
     parts = np.floor(beta * UNIT).astype(np.int64)
     parts[0] = UNIT

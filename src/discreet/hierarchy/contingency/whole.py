@@ -55,7 +55,7 @@ class TableMethod(Protocol):
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables from noisy values and public facts alone."""
+        """Compute whole tables from noisy values and public facts alone; `threads` solve the parents of a level."""
         ...
 
 
@@ -97,7 +97,7 @@ class Descent:
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables; see :func:`whole`."""
+        """Compute whole tables; see :func:`whole`. `threads` solve the parents of a level."""
         return whole(measured, rounds=self.rounds, threads=threads, on_progress=on_progress)
 
 
@@ -216,9 +216,11 @@ def _descend(
     threads: int,
     report: Reporter,
 ) -> tuple[NDArray[np.int64], tuple[LevelGap, ...]]:
-    """Go down from the table ``(cells,)`` of the root, level by level; return all tables and the gaps by level.
+    """Round level by level from the root's table `top` ``(cells,)``.
 
-    The parents of a level know nothing of one another, and are solved in threads, at most `rounds` rounds each.
+    Return ``(nodes, cells)`` int64 and the gaps by level. `made` has the estimates. The parents of a level know
+    nothing of one another, and are solved in threads, at most `rounds` rounds each, of linear cost in the cells of
+    their children.
     """
     domain, tree = frame.domain, frame.tree
     basis, means, precision = made.basis, made.means, made.weights.precision

@@ -182,6 +182,8 @@ def _law_of(
 
     `interval` is the probability with which the interval has to cover, `variance` that of the whole noise; what the
     listed noises leave of it is bounded by its variance alone.
+
+    `groups` are the listed noises as of :func:`_grouped`.
     """
     listed = sum(a * a * n * v for a, n, _, v in groups)
     # Rounded up to three digits, so that answers that hardly differ have one law.
@@ -198,7 +200,11 @@ def _law_of(
 
 
 def _grouped(found: Mapping[tuple[float, float], list[NDArray[np.float64]]]) -> tuple[Group, ...]:
-    """Collect sizes of coefficients and how often each is there, those with the most variance first."""
+    """Collect (coefficient, number, scale, variance) of noises, those with the most variance first.
+
+    `MAX_GROUPS` at most. `found` maps scale and variance to ``(2, m)`` arrays: absolute coefficients, and how often
+    each occurs. A sort of all.
+    """
     groups: list[Group] = []
     for (scale, variance), stacks in found.items():
         values, counts = np.concatenate(stacks, axis=1)

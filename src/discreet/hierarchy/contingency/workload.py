@@ -65,13 +65,7 @@ class Workload:
 
 
 def read_lists(text: str | None) -> Any:  # noqa: ANN401 - a list, a list of lists, or nothing
-    """Read a list between commas, or one for each level between semicolons.
-
-    Examples
-    --------
-    >>> read_lists("total,sex"), read_lists("total;total,sex"), read_lists(None)
-    (['total', 'sex'], [['total'], ['total', 'sex']], None)
-    """
+    """Read a list between commas, or one for each level between semicolons; ``None`` for ``None``."""
     if text is None:
         return None
     lists = [[word.strip() for word in part.split(",")] for part in text.split(";")]
@@ -158,7 +152,10 @@ def read_workload(
 
 
 def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN401 - as for read_workload
-    """Read the weight of each level, 1 by default; refuse another number of them, or any out of range."""
+    """Read the weight of each of `n_levels` levels, 1 by default, from a text with commas or numbers.
+
+    Raises InvalidProblemError for another number of them, any but 0 or from 1e-15 to 1e15, or zeros only.
+    """
     if levels is None:
         return [Fraction(1)] * n_levels
     expected = f"{n_levels} weights, the root first, each 0 or from 1e-15 to 1e15, not all 0"
@@ -174,7 +171,11 @@ def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN40
 
 
 def _by_level(tables: Any, n_levels: int) -> list[list[tuple[str, Any]]]:  # noqa: ANN401 - as for read_workload
-    """Return names with weights for each level, from a text, a mapping, names, or one of these for each level."""
+    """Return names with weights for each of `n_levels` levels.
+
+    `tables` is a text, a mapping, names, or one of these for each level; InvalidProblemError for another number of
+    levels.
+    """
     expected = "names such as sex, sex:age=2 or cells, or a list of them for each level"
     if isinstance(tables, str):
         words = [word.strip() for word in tables.replace(";", ",").split(",")]

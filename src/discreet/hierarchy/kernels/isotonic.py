@@ -57,7 +57,10 @@ def pool_integers(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> None:
 
 @kernel
 def pool_floats(values: NDArray[np.float64]) -> None:
-    """Replace each row of ``(rows, n)``, in place, by its nondecreasing least-squares fit, in ``O(n)`` a row."""
+    """Replace each row of `values` ``(rows, n)``, in place, by its nondecreasing least-squares fit.
+
+    Pools, ``O(n)`` a row.
+    """
     rows, n = values.shape
     length = np.empty(n, np.int64)
     for r in range(rows):
@@ -84,7 +87,7 @@ def pool_floats(values: NDArray[np.float64]) -> None:
 
 @kernel
 def pool_medians(values: NDArray[np.int64]) -> None:
-    """Replace each row of ``(rows, n)``, in place, by its nondecreasing fit in absolute deviations.
+    """Replace each row of `values` ``(rows, n)``, in place, by its nondecreasing fit in absolute deviations.
 
     After entry ``i`` the cost of the best row up to ``i``, as a function of a bound on its last entry, falls up to the
     largest number of the heap and is flat beyond; a smaller entry takes one slope away there and adds one at itself.

@@ -30,6 +30,9 @@ def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; return in which arrays it ends, 0 or 1.
 
     Keys carry their jumps; the second pair of arrays is as long as the first. ``O(m log runs)`` for m keys.
+
+    `keys`, `jumps` and the buffers `keys_too`, `jumps_too` are ``(m,)`` or longer, `edges` ``(runs + 1,)``, which is
+    overwritten.
     """
     side = 0
     while runs > 1:
@@ -63,6 +66,9 @@ def _bend(
     top: int,
 ) -> tuple[NDArray[np.float64], ...]:
     """Find for each region from ``top`` on where its flow bends: a convex, piecewise linear function of the price.
+
+    `children` ``(nodes + 1,)`` has the first child of each region, `offsets` ``(nodes + 1,)`` the first entry of each
+    in the results; `y` and `weights` are ``(nodes,)``. ``O(m log m)`` for the m leaves below, a level at a time.
 
     Returns
     -------
@@ -113,7 +119,10 @@ def _bend(
 
 @part
 def _last(values: NDArray[np.float64], start: int, stop: int, x: float) -> int:
-    """Return the last place whose value is at most ``x``; ``start - 1`` if there is none."""
+    """Return the last place from `start` up to `stop` whose value is at most ``x``; ``start - 1`` if there is none.
+
+    `values` ``(n,)`` ascend between both. A bisection.
+    """
     low = start
     while low < stop:
         middle = (low + stop) // 2
@@ -138,6 +147,8 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 
     ``ys`` is ``(sizes, nodes)``, ``weights`` ``(nodes,)``, the last three ``(sizes, offsets[1] - offsets[0])``. Each
     size costs a merge of all leaves, a level at a time: ``O(depth n log n)``.
+
+    ``children`` and ``offsets`` are ``(nodes + 1,)``, as of :func:`_bend`; the prices, values and slopes are written.
     """
     for s in range(len(ys)):
         _, price, value, slope = _bend(children, offsets, ys[s], weights, 0)
@@ -159,7 +170,7 @@ def flows_at(
 ) -> None:
     """Write the flows of all roots at price ``p`` into ``out`` ``(sizes,)``.
 
-    The first three are as :func:`bends` wrote them. A bisection a size.
+    `prices`, `values` and `slopes` ``(sizes, bends)`` are as :func:`bends` wrote them. A bisection a size.
     """
     for s in range(len(prices)):
         j = _last(prices[s], 0, prices.shape[1], p)
@@ -175,9 +186,10 @@ def price_of(
     slopes: NDArray[np.float64],
     total: int,
 ) -> float:
-    """Return the price at which all roots together have the flow ``total``, as nearly as floats can tell.
+    """Return the least price, as nearly as floats can tell, at which all roots together have the flow ``total``.
 
-    The arrays are as :func:`bends` wrote them. A bisection over floats, with :func:`flows_at` in each step.
+    `prices`, `values` and `slopes` are as :func:`bends` wrote them. A bisection over floats, with :func:`flows_at` in
+    each step.
     """
     flows = np.empty(len(prices))
     low, step = float(prices[:, 0].min()), 1.0
@@ -211,6 +223,8 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     """Write the flows of all regions at a price of the roots; where theirs are given, they need not be found again.
 
     ``ys`` and ``out`` are ``(sizes, nodes)``, ``root_flows`` ``(sizes,)`` or empty. The cost is that of :func:`bends`.
+
+    The other arrays are as of :func:`_bend`; `root_price` is the dual multiplier of the total.
     """
     top = 1 if len(root_flows) else 0
     paid = np.empty(ys.shape[1])
@@ -241,7 +255,7 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
     """Rearrange ``a[start:stop]`` so that place ``rank`` holds what sorting would put there, no greater one before.
 
-    Linear time on average.
+    `a` is int64 ``(m,)``, changed in place. Linear time on average.
     """
     left, right = start, stop - 1
     while left < right:
@@ -276,7 +290,11 @@ def _pool(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     table: NDArray[np.int64],
     buffer: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Copy the increments of some children into `buffer`; return the sum of their least counts, and their number."""
+    """Copy the increments of children `first` up to `stop` into `buffer`.
+
+    Return the sum of their least counts, and the number. `low` and `length` are ``(n,)``, `table` ``(n, width)``: the
+    tables of :func:`_grow`. Linear in what is copied.
+    """
     least, m = 0, 0
     for c in range(first, stop):
         least += low[c]
@@ -296,6 +314,9 @@ def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     half: int,
 ) -> tuple[NDArray[np.int64], ...]:
     """Find for each region the increments of its cost table in a window around its center.
+
+    `children` ``(n + 1,)`` has the first child of each region; `y`, `center` and `weights` are ``(n,)``, counts in
+    units of `step` but for `y`. Linear in the windows on average, but for a sort of each.
 
     Returns
     -------
@@ -345,6 +366,8 @@ def tops(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 
     ``ys`` and ``centers`` are ``(sizes, nodes)``; a window has ``half`` steps of ``step`` on either side of its center.
     ``lows`` and ``lengths`` are ``(sizes,)``, ``tables`` has a row of increments for each size.
+
+    `children` is ``(nodes + 1,)``, `weights` ``(nodes,)``. The cost is that of :func:`_grow`, a size.
     """
     for s in range(len(ys)):
         low, length, table, _ = _grow(children, ys[s], centers[s], weights, step, half)
@@ -362,7 +385,7 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     half: int,
     roots: NDArray[np.int64],
 ) -> None:
-    """Replace the centers by the best counts in their windows, for the roots given, or free ones without any.
+    """Replace the centers, in place, by the best counts in their windows, for the `roots` given, or free ones.
 
     Arrays are as of :func:`tops`; ``roots`` is ``(sizes,)`` or empty. The cost is linear in all windows on average.
     """

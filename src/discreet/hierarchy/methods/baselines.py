@@ -71,7 +71,11 @@ class BottomUp:
     only_leaves: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Project the counts of the leaves and add them up; return ``(nodes, sizes)``."""
+        """Project the counts of the leaves and add them up; return int64 ``(nodes, sizes)``.
+
+        Public totals of a leaf are met by a sort of its sizes. Raises InvalidProblemError for another kind of
+        measurement.
+        """
         check_kind(measured, "direct", everywhere=False)
         tree, totals = measured.frame.tree, measured.frame.group_totals
         noisy = measured.values[tree.leaves]

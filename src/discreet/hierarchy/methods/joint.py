@@ -190,7 +190,11 @@ class Joint:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Round the joint fit to monotone whole rows, and make their counts consistent; return ``(nodes, sizes)``."""
+        """Round the joint fit to monotone whole rows, and make their counts consistent.
+
+        Return int64 ``(nodes, sizes)``. The cost is that of :func:`fit_jointly`, up to `max_iterations` passes over
+        the numbers.
+        """
         frame = measured.frame
         counts = counts_of(frame, rounded(measured, self, on_progress))
         weights = node_weights(measured, self.weights)
@@ -198,7 +202,11 @@ class Joint:
 
 
 def rounded(measured: Measured, how: Joint, on_progress: Tell | None) -> NDArray[np.int64]:
-    """Fit jointly and round each number half up, which keeps rows monotone; return ``(nodes, sizes)``."""
+    """Fit jointly and round each number half up, which keeps rows monotone; return int64 ``(nodes, sizes)``.
+
+    `how` has the gap and the largest number of iterations, each a pass over the numbers; at that limit the best fit
+    is taken.
+    """
     try:
         fit = fit_jointly(
             measured,

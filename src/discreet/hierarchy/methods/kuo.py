@@ -71,7 +71,11 @@ class KuoHc:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the survival counts of each region, then match; return ``(nodes, sizes)``."""
+        """Fit the survival counts of each region, then match; return int64 ``(nodes, sizes)``.
+
+        Linear in nodes times sizes but for the matching. Raises InvalidProblemError for private units or another
+        kind.
+        """
         check_kind(measured, "survival")
         _totals(measured)
         counts = counts_of(measured.frame, fitted(measured, self.loss))
@@ -103,7 +107,10 @@ class KuoHg:
 
 
 def _totals(measured: Measured) -> NDArray[np.int64]:
-    """Return the public number of groups of each node; refuse private units."""
+    """Return the public number of groups of each node, ``(nodes,)`` int64.
+
+    Raise InvalidProblemError for private units.
+    """
     totals = measured.frame.group_totals
     if totals is None:
         raise InvalidProblemError("units", "public", "private")
@@ -148,7 +155,11 @@ def _matched(
     above: float,
     variances: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Return the groups of each child with the averaged sizes."""
+    """Return the groups of each child with the averaged sizes, int64 ``(children, sizes)``.
+
+    `parent` ``(sizes,)`` and `children` ``(children, sizes)`` are counts with equal totals, `above` the variance of
+    the parent, `variances` ``(children,)``. At most one step for each size of the parent and of the children.
+    """
     made = np.zeros_like(children)
     left = parent.copy()
     at = 0
@@ -173,7 +184,10 @@ def _matched(
 
 
 def _shares(waiting: NDArray[np.int64], dealt: int) -> NDArray[np.int64]:
-    """Deal `dealt` groups out in proportion to those that wait, ``(children,)``, by largest remainders."""
+    """Return shares of `dealt` groups in proportion to `waiting` ``(children,)``, by largest remainders.
+
+    ``(children,)``.
+    """
     total = int(waiting.sum())
     floors = np.array([int(w) * dealt // total for w in waiting.tolist()])
     rest = np.array([int(w) * dealt % total for w in waiting.tolist()])

@@ -52,7 +52,9 @@ class MC:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Solve the integer program.
+        """Solve the integer program of :func:`_program`; return int64 ``(nodes, sizes)``.
+
+        Exponential in the worst case.
 
         Raises
         ------
@@ -131,7 +133,7 @@ def _program(
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which leaves are below a node, or are the node: booleans, one a leaf."""
+    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``."""
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

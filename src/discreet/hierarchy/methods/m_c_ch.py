@@ -70,7 +70,7 @@ class Chain:
             raise InvalidProblemError("solver", "'pooling' or 'recurrence'", repr(self.solver))
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Fit the chain and take differences.
+        """Fit the chain and take differences; return int64 ``(nodes, sizes)``.
 
         Raises
         ------
@@ -93,7 +93,10 @@ class Chain:
 
 def _pooled(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     # Where the chain goes up the values are equal: the regions closed by a leaf are one point with it.
-    """Return the chain fitted to leaves with the regions that they close as one point each, clipped to the total."""
+    """Return the chain ``(sizes leaves,)`` fitted to leaves with the regions that they close as one point each.
+
+    `values` are ``(nodes, sizes)``. It is clipped to 0 and the total, its last entry. Linear in the values.
+    """
     leaves = tree.leaves
     sums = values[leaves].T.copy()
     weights = np.ones_like(sums)
@@ -107,7 +110,7 @@ def _pooled(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int
 
 
 def _last_leaf(tree: Tree) -> NDArray[np.int64]:
-    """Return ``(n,)`` the last leaf below each node."""
+    """Return the last leaf below each node, int64 ``(n,)``; linear."""
     last = np.arange(tree.n)
     for node in range(tree.n - 1, -1, -1):
         below = tree.children(node)

@@ -68,7 +68,7 @@ class MCDP:
     integral: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Compute consistent counts from noisy survival counts.
+        """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy survival counts.
 
         Complexity
         ----------

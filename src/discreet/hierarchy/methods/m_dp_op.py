@@ -90,7 +90,11 @@ class _Programs:
         return self._choose(count)[1]
 
     def _choose(self, count: int) -> tuple[int, NDArray[np.int64]]:
-        """Choose one entry of each table so that the counts sum to ``count`` and the costs are least."""
+        """Choose one entry of each table so that the counts sum to ``count`` and the costs are least.
+
+        Returns the least cost and the count of each child, ``(children,)``. An integer program with a variable for
+        each entry.
+        """
         from scipy import sparse
 
         from discreet.core.lp import LinearProgram, solve

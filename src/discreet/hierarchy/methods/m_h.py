@@ -80,7 +80,9 @@ class MH:
             raise InvalidProblemError("solver", "'laminar' or 'milp'", repr(self.solver))
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Compute consistent counts from noisy direct counts.
+        """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy direct counts.
+
+        The cost is that of the solver.
 
         Raises
         ------
@@ -175,7 +177,10 @@ def integer_program(
 def _sums(
     tree: Tree, y: NDArray[np.int64], total: int | None
 ) -> tuple[csr_array[np.float64], NDArray[np.float64]]:
-    """State that regions add up, and the total, as rows on the distances."""
+    """Return a sparse matrix and right sides: regions add up, and the total, in distances from `y` ``(nodes, sizes)``.
+
+    One row for each inner region and size.
+    """
     from scipy import sparse
 
     inner = np.setdiff1d(np.arange(tree.n), tree.leaves)

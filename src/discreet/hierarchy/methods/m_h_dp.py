@@ -93,7 +93,10 @@ class _Sorted:
     down: NDArray[np.int64]
 
     def share(self, count: int) -> NDArray[np.int64]:
-        """Return the count of each child for the sum `count`: as many of the cheapest increments as that takes."""
+        """Return the count of each child, ``(children,)``, for the sum `count`.
+
+        As many of the cheapest increments as that takes.
+        """
         steps, n = count - int(self.cheapest.sum()), len(self.cheapest)
         if steps >= 0:
             return self.cheapest + np.bincount(self.up[:steps], minlength=n)
@@ -145,7 +148,7 @@ def table_merge(
 
 
 def _in_order(parts: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort increments, and say of which child each is."""
+    """Sort the increments of all children; return them, and the number of the child of each: ``(increments,)`` both."""
     steps = np.concatenate(parts)
     owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     order = np.argsort(steps, kind="stable")

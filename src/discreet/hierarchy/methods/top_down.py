@@ -102,7 +102,7 @@ class TopDown:
             raise InvalidProblemError("variant", "'a' or 'b'", repr(self.variant))
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Compute consistent counts from noisy counts of all levels.
+        """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy counts of all levels.
 
         Raises
         ------
@@ -149,7 +149,10 @@ class TopDownCumulative:
 
 
 def descend(frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None) -> NDArray[np.int64]:
-    """Return counts ``(nodes, sizes)`` by variant a, from any counts of all nodes."""
+    """Return consistent counts ``(nodes, sizes)`` by variant a, from any counts of that shape.
+
+    The children of each region are apportioned to it, a sort for each size.
+    """
     tree = frame.tree
     fit = np.empty_like(counts)
     fit[:1] = _top(frame, counts)
@@ -206,7 +209,10 @@ def _descend_two(
 
 
 def _crown(tree: Tree, top: int, depth: int) -> tuple[Tree, NDArray[np.int64]]:
-    """Return the subtree of a node with `depth` levels below it, and the numbers of its nodes in the whole tree."""
+    """Return the subtree of node `top` with `depth` levels below it, and the ``(n,)`` numbers of its nodes in `tree`.
+
+    Linear in its nodes.
+    """
     nodes, parents, level = [top], [-1], [(top, 0)]
     for _ in range(depth):
         level = [(child, place) for node, place in level for child in tree.children(node)]

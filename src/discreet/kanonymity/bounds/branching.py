@@ -116,7 +116,9 @@ def repaired(
 ) -> NDArray[np.float64]:
     """Take the largest excess of each root off the multipliers: a part V from all rows, the rest from the root.
 
-    V is the excess at which the sum over all rows stays largest; the sum is linear between the excesses.
+    `u`, `upper` and `counts` are ``(points,)``: multipliers, upper bounds on the excess of classes rooted there, and
+    rows. Returns new multipliers, divided by 1 + `slack`. V is the excess at which the sum over all rows stays
+    largest; the sum is linear between the excesses. ``O(n log n)``.
     """
     value = np.append(np.sort(np.unique(np.maximum(upper, 0.0)))[::-1], 0.0)
     order = np.argsort(-upper, kind="stable")
@@ -145,7 +147,10 @@ def room_for(n: int, k: int, n_kept: int = 4) -> OverpaidClasses:
 def _in_threads(
     work: Callable[[int, NDArray[np.bool_]], None], total: int, limits: SearchLimits
 ) -> None:
-    """Do pieces of work by turns, in their order, until the time is over; pieces that are halted end at once."""
+    """Call `work` with the numbers of `total` pieces by turns, in their order, until the time is over.
+
+    Each call also gets a boolean ``(1,)`` that becomes true to end the pieces begun. Errors of a piece are raised.
+    """
     pieces, halted = count(), np.zeros(1, dtype=np.bool_)
 
     def by_turns() -> None:

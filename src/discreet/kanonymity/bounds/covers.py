@@ -163,7 +163,10 @@ def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
 
 
 def _pieces(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
-    """Number the pieces of a numeric column: one for each value, or so many of equal width."""
+    """Number the pieces of a numeric column, ``(d,)`` for `codes` ``(d,)``.
+
+    One for each value, or `bins` of equal width.
+    """
     if len(codes) <= bins:
         return np.arange(len(codes))
     place = column.place[codes]
@@ -178,7 +181,11 @@ _Listed = tuple["NDArray[np.int64]", "NDArray[np.bool_]", "NDArray[np.float64]"]
 
 
 def _intervals(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> _Listed:
-    """Intervals between any two pieces; a piece alone costs nothing."""
+    """List intervals between any two of at most `bins` pieces of a numeric column; a piece alone costs nothing.
+
+    `codes` ``(d,)`` are the used codes, rising. Returns the piece of each code, the pieces of each cell and its cost.
+    ``O(bins^3)``.
+    """
     piece = _pieces(column, codes, bins)
     first = np.searchsorted(piece, np.arange(piece[-1] + 1))
     last = np.append(first[1:], len(codes)) - 1
@@ -189,7 +196,11 @@ def _intervals(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> _Lis
 
 
 def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
-    """All subsets of few values; of more the single ones, pairs, and all for what three cost, or two."""
+    """List subsets of a set column's used codes: all of few values, else single ones, pairs, and the full set.
+
+    Returns the atom of each code, the atoms of each cell as booleans, and its cost; the full set then costs what
+    three values do, or two. `codes` are ``(d,)``. At most ``2^d`` cells, else ``d^2``.
+    """
     d = len(codes)
     values = np.arange(d)
     if d <= COVERS.max_values_of_all_subsets:

@@ -118,14 +118,10 @@ class DualBound:
         self.done = self.points.n == 1 or self.weight == 0
 
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Go on until the time is over or the program's value is reached.
+        """Raise the bound until the time is over or the program's value is reached; the value is ``self.lower``.
 
         Without a time limit a table of many boxes has the multipliers to begin with, and others a number of rounds.
-
-        Parameters
-        ----------
-        limits
-            When to end.
+        Each round solves a linear program and prices classes. `_labels` is not used.
         """
         if self.done:
             return
@@ -191,7 +187,10 @@ class DualBound:
         return math.ldexp(total - 2.0**-50 * abs(total), self.exponent)
 
     def _solved(self, limits: SearchLimits) -> NDArray[np.float64] | None:
-        """Solve the program by the simplex method and lower the bound; return its solution, ``None`` without one."""
+        """Solve the program by the simplex method and lower the bound; return its solution ``(columns,)``.
+
+        ``None`` if the time is over or the solver fails.
+        """
         from discreet.core.errors import LimitReachedError, SolverError
 
         seconds = None if limits.left == math.inf else limits.left
@@ -255,7 +254,11 @@ class DualBound:
         return self._model
 
     def _classes_of(self, points: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return classes of k rows each, taken from the points of a line in their order."""
+        """Return classes of k rows each, from the points of a line in their order.
+
+        Points, -1 for none, and rows of each. `points` and both results are ``(classes, length)``; the last point of
+        a class may give some of its rows only.
+        """
         counts = np.diff(self.points.first)[points]
         before = np.cumsum(counts, axis=1) - counts
         rows = np.clip(self.k - before, 0, counts).astype(np.int32)
@@ -290,7 +293,10 @@ class DualBound:
         return len(points)
 
     def _widths(self, points: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the cost per row of each class; -1 stands for no point."""
+        """Return the cost per row of each class, ``(classes,)``; `points` is ``(classes, length)``, -1 for no point.
+
+        Linear in `points` for each column, but for a sort where it is a set.
+        """
         arrays = self.points.arrays
         member = points >= 0
         total = np.zeros(len(points))
@@ -353,7 +359,7 @@ def scaled(problem: Problem) -> tuple[Problem, int]:
 
 
 def boxes_of(problem: Problem, points: Points) -> float:
-    """Estimate the number of boxes, as a float: the product of the numbers of cells of all columns."""
+    """Estimate the number of boxes, as a float: the product of the numbers of cells of all columns; a sort for each."""
     total = 1.0
     numbers = []
     for j, column in enumerate(problem.columns):

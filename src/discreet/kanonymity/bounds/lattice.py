@@ -89,7 +89,11 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
 def _last(
     cover: Cover, scale: float
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be."""
+    """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be.
+
+    Returns the kind of the last column, low and high ends ``(atoms,)``, and costs by number of values, all int64 in
+    units of ``1 / scale``; empty where the kind has none.
+    """
     from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, SETS
 
     empty = np.zeros(0, dtype=np.int64)

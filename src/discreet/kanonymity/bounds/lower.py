@@ -123,14 +123,14 @@ class LowerBound:
         return any(isinstance(stage, DualBound) and not stage.few_boxes for stage in self.stages)
 
     def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
-        """Raise the bound until the time is over or nothing more is known to do.
+        """Raise ``self.value`` until the time is over or no stage can raise it.
 
         Parameters
         ----------
         limits
             When to end. Without a time limit it ends by itself, and gives the same number each time.
         labels
-            The best partition so far, which helps the search.
+            ``(n,)``: the best partition so far, which helps the search.
         """
         for stage in self.stages:
             if stage.done:
@@ -159,7 +159,7 @@ class LowerBound:
         return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)
 
     def _aim(self, stage: Shared, labels: NDArray[np.int32], *, timed: bool) -> None:
-        """Set the cost ceilings of the search from the mean loss per row, and its work from the size of the table."""
+        """Set the cost ceilings of the search from the mean loss per row of `labels` ``(n,)``, its work from n m."""
         self.aimed = True
         problem = self.problem
         weights = sum(column.attribute.weight for column in problem.columns)
@@ -178,7 +178,7 @@ class _Nearest:
         self.lower, self.done = 0.0, False
 
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Compute the bound by nearest rows."""
+        """Compute the bound by nearest rows once; `_labels` is not used. Half of the time left at most."""
         nodes = all(isinstance(column.attribute, Taxonomy) for column in self.problem.columns)
         if not (nodes and self.shared.done):
             seconds = self.seconds if limits.left == math.inf else limits.left / 2

@@ -35,7 +35,7 @@ def _can_merge(cover: Cover) -> bool:
 def _in_order(
     keys: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort packed rows, and add up equal ones."""
+    """Sort packed rows, and add up equal ones; return different `keys` and their `counts`, ``(different,)`` each."""
     order = np.argsort(keys, kind="stable")
     return summed(keys[order], counts[order])
 
@@ -96,15 +96,10 @@ def _ends_together(
 
 
 def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
-    """Replace atoms by their groups, and each cell by the groups that it intersects.
+    """Replace atoms by their groups, and each cell by the groups that it intersects; return the new cover.
 
-    Examples
-    --------
-    >>> inside = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
-    >>> cover = Cover(np.arange(3), inside, np.array([1.0, 0.4, 0.0, 0.0]), np.array([-1, 0, 1, 0]))
-    >>> merged = taken_together(cover, np.array([0, 0, 1]))
-    >>> merged.members.tolist(), merged.costs.tolist()
-    ([[True, True], [True, False], [False, True]], [1.0, 0.0, 0.0])
+    `group` ``(atoms,)`` numbers them from 0. The cost of a cell is the least of those that become it. ``O(cells^2
+    groups)``.
     """
     atoms = np.where(cover.atoms < 0, -1, group[cover.atoms])
     if cover.ends is not None:
@@ -175,7 +170,10 @@ class ValueMerging:
         return sum(cover.members.shape[1] < 2 for cover in self.covers)
 
     def add(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Add different packed rows, rising, and take values together until what is held fits."""
+        """Add different packed rows `keys`, rising, with their `counts`, both ``(rows,)``.
+
+        Merge values until at most `most` are held. A sort of the new rows, and one of all rows for each merge.
+        """
         for at, group in enumerate(self.groups):
             if self.covers[at].members.shape[1] < len(group):
                 keys, counts = _in_order(self._mapped(keys, at, group), counts)
@@ -238,7 +236,10 @@ class ValueMerging:
     def _mapped(
         self, keys: NDArray[np.int64], at: int, group: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return packed keys in which the code of one column is replaced by its group."""
+        """Return packed keys ``(rows,)`` in which the code of column number `at` is replaced by its group.
+
+        `group` is by code.
+        """
         shift, mask = self._bits(at)
         mapped = np.zeros(mask + 1, dtype=np.int64)
         mapped[: len(group)] = group

@@ -143,7 +143,11 @@ class AtomPlaces:
     def of(
         cls, columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]], k: int, bins: int
     ) -> AtomPlaces:
-        """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
+        """Find the cells of each column by how many rows have each code; keep the columns that fit into a packed row.
+
+        `counts` has an array by code for each column; `k` rows share a listed cell, and `bins` limits pieces of
+        numbers.
+        """
         last, free = _last_column(columns, counts), BITS_PER_PACKED_ROW
         column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
@@ -177,7 +181,10 @@ class AtomPlaces:
     def packed(
         self, keys: NDArray[np.int64], counts: NDArray[np.int64], most: int, left_out: int = 0
     ) -> Packed:
-        """Take different packed rows, rising, and leave columns out until there are at most so many."""
+        """Return at most `most` packed rows from different ones `keys`, rising, with `counts`, ``(rows,)`` both.
+
+        Columns are left out, from the first on, `left_out` of which are gone already. A pass for each.
+        """
         covers = [cover for _, cover, _ in self.covers[left_out:]]
         while len(keys) > most and len(covers) > 1:
             # The first column has the lowest bits, so that the order stays.
@@ -210,12 +217,9 @@ def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int
 def summed(
     keys: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add up the counts of equal keys, which have to be ascending; return different keys and their counts.
+    """Add up the `counts` of equal `keys`, ``(n,)`` both, the keys ascending.
 
-    Examples
-    --------
-    >>> [each.tolist() for each in summed(np.array([2, 2, 7]), np.array([1, 4, 3]))]
-    [[2, 7], [5, 3]]
+    Return different keys and their counts.
     """
     if not len(keys):
         return keys, counts
@@ -246,7 +250,10 @@ def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
 
 
 def pack(problem: Problem, k: int, bins: int) -> Packed | None:
-    """Pack rows by the cells of their columns, those with most values first; `None` if all cells are free."""
+    """Pack rows by the cells of their columns, those with most values first; ``None`` if all cells cost nothing.
+
+    `k` rows share a listed cell, and `bins` limits the pieces of a numeric column. ``O(n log n + n m)``.
+    """
     codes = [problem.codes[:, j] for j in range(problem.m)]
     counts = [
         np.bincount(code, minlength=len(column.domain))
@@ -260,18 +267,9 @@ def pack(problem: Problem, k: int, bins: int) -> Packed | None:
 
 
 def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the turn and the number of rows of each cell of the first column.
+    """Return the turn and the number of rows of each cell of the first column, ``(cells,)`` each.
 
-    A cell's turn is after that of all cells inside it, and no two of one turn share an atom.
-
-    Examples
-    --------
-    >>> from discreet.kanonymity.problem import Numeric, Problem
-    >>> people = Problem.from_columns(
-    ...     {"age": [20, 21, 22, 22], "zip": [1, 2, 3, 4]}, [Numeric("age"), Numeric("zip", weight=2)]
-    ... )
-    >>> [each.tolist() for each in _first_cells(pack(people, 2, 16))]
-    [[3, 2, 1, 0, 0], [4, 2, 3, 1, 2]]
+    A cell's turn is after that of all cells inside it, and no two of one turn share an atom. ``O(cells^2 atoms)``.
     """
     lattice, atoms = packed.lattice, 1 << int(packed.lattice.bits[0])
     rows_of_atoms = np.bincount(packed.keys & (atoms - 1), weights=packed.counts, minlength=atoms)
@@ -294,7 +292,10 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _rows_of_cells(packed: Packed, cells: NDArray[np.int64]) -> dict[int, NDArray[np.int32]]:
-    """Return the indices of the packed rows in each of some disjoint cells of the first column, rising."""
+    """Return for each of some disjoint cells of the first column the indices of its packed rows, rising int32.
+
+    Linear in the packed rows.
+    """
     from discreet.kanonymity.kernels.shared import deal_atoms
 
     lattice = packed.lattice
@@ -383,7 +384,10 @@ class Shared:
         return self.packed
 
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Search on, as long as there is time; a search that is cut short counts for the rows that it came to."""
+        """Search with each ceiling of the cost in turn while there is time, and raise ``self.lower``.
+
+        A search that is cut short counts for the rows that it came to. `_labels` is not used.
+        """
         if limits.left <= 0:
             return
         packed = self.prepare()
@@ -411,6 +415,8 @@ class Shared:
 
         Cells of the first column are searched after those inside them, and such as share no row at the same time: so
         that what is found, and where an untimed search ends, is the same in any number of threads.
+
+        `best` ``(rows,)`` int64 are costs, lowered in place. Returns whether the search came to its end.
         """
         from discreet.kanonymity.kernels.shared import descend_below
 

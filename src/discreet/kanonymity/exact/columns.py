@@ -45,7 +45,10 @@ class Pool:
     def add(
         self, classes: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Add classes in place, rows ascending and padded with -1; return the new ones with their costs."""
+        """Add `classes` ``(new, 2k - 1)`` in place, rows ascending and padded with -1, with `costs` ``(new,)``.
+
+        Returns those that were not known, with their costs.
+        """
         new = []
         for at, one in enumerate(classes):
             key = one.tobytes()

@@ -57,7 +57,10 @@ def half(cuts: NDArray[np.int32]) -> NDArray[np.int64]:
 def rows_of(
     cuts: NDArray[np.int32], classes: NDArray[np.int32], n: int
 ) -> sparse.csr_array[np.float64]:
-    """Return half the rows that each class shares with each cut, rounded down; n empty columns follow."""
+    """Return half the rows that each class shares with each cut, rounded down: sparse ``(cuts, classes + n)``.
+
+    `cuts` and `classes` hold row numbers, padded with -1; the last n columns are empty. A sparse product.
+    """
     from scipy import sparse
 
     width = len(classes) + n

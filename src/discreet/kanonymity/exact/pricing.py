@@ -181,9 +181,9 @@ class Pricer:
         )
 
     def bound(self, pi: NDArray[np.float64], least: NDArray[np.float64]) -> float:
-        """Return a Lagrangian lower bound on the total loss, rounded down.
+        """Return a Lagrangian lower bound on the total loss, rounded down, from multipliers `pi` ``(n,)``.
 
-        `least` has for each root a lower bound on the reduced cost of its classes.
+        `least` ``(n,)`` has for each root a lower bound on the reduced cost of its classes. A sort.
         """
         roots = np.sort(np.minimum(least, 0.0))[: self.n // self.k]
         value = math.fsum(pi.tolist()) + math.fsum(roots.tolist())

@@ -105,6 +105,8 @@ def settle(
 ) -> Settled:
     """Find the best partition of listed classes, or prove that none is better than the incumbent.
 
+    A tree of branches, each a few linear programs; exponential in the worst case.
+
     Parameters
     ----------
     listed
@@ -192,7 +194,11 @@ class _Program:
         return np.append(self.listed.n // self.listed.k, half(cuts)).astype(np.float64)
 
     def relax(self, branch: _Branch, upper: float, limits: SearchLimits, rounds: int) -> _Point:
-        """Solve a branch, cutting off what is no partition, as long as that helps."""
+        """Solve a branch, at most `rounds` times, adding violated cuts while the bound rises enough.
+
+        Returns the bound, the classes that may still lose less than `upper`, and the last solution, ``None`` without
+        one. A linear program for each round.
+        """
         bound, admissible, x = branch.bound, branch.admissible, None
         for _ in range(rounds):
             solution = self._solved(admissible, limits)
@@ -221,7 +227,7 @@ class _Program:
         return _Point(bound, admissible, x)
 
     def _solved(self, admissible: NDArray[np.bool_], limits: SearchLimits) -> LPSolution | None:
-        """Solve the program of the admissible classes; ``None`` if the time is up."""
+        """Solve the linear program of the admissible classes, ``(classes,)`` booleans; ``None`` if the time is over."""
         from discreet.core.errors import LimitReachedError
 
         high = np.concatenate([np.where(admissible, np.inf, 0.0), np.full(self.listed.n, np.inf)])
@@ -235,7 +241,11 @@ class _Program:
     def _formula(
         self, duals: NDArray[np.float64], admissible: NDArray[np.bool_]
     ) -> tuple[float, NDArray[np.float64]]:
-        """Bound the branch for multipliers, those of cuts not above 0, and give the reduced costs rounded down."""
+        """Bound the branch by multipliers `duals`, those of cuts clipped to 0 at most.
+
+        Also return reduced costs ``(classes,)``. Both are rounded down. `admissible` are the classes of the branch.
+        Linear in the matrix, and a sort.
+        """
         n, k = self.listed.n, self.listed.k
         y = duals.copy()
         y[n:] = np.minimum(y[n:], 0.0)
@@ -254,7 +264,10 @@ class _Program:
         return value - 2.0**-51 * (abs(value) + float(np.abs(paid).sum())), reduced
 
     def _compact(self, admissible: NDArray[np.bool_], duals: NDArray[np.float64]) -> None:
-        """Forget classes that are in no better partition, and cuts that do not bind."""
+        """Drop the classes that are not `admissible` ``(classes,)``, and cuts whose `duals` do not bind.
+
+        Build the model anew.
+        """
         self.index, self.classes = self.index[admissible], self.classes[admissible]
         self.costs = self.costs[admissible]
         self.root = self.root[0], self.root[1][admissible]
@@ -262,7 +275,10 @@ class _Program:
         self.model = self._built()
 
     def forget(self, upper: float) -> NDArray[np.bool_]:
-        """Forget classes that the first branch's bound keeps out of every better partition; mark the others."""
+        """Drop classes that the first branch's bound keeps out of every partition that loses less than `upper`.
+
+        Returns which of them, ``(classes,)``, were kept; all of them where few would go.
+        """
         value, reduced = self.root
         useful = np.asarray(value + reduced < _cutoff(upper))
         if useful.sum() > 0.8 * len(useful):
@@ -283,7 +299,7 @@ class _Program:
         return min(split, key=lambda key: (abs(split[key] - 0.5), key), default=None)
 
     def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
-        """Return the pairs of rows that share classes fractionally, with that fraction."""
+        """Return the pairs of rows that share classes fractionally in solution `x` ``(classes,)``, with fractions."""
         together: dict[tuple[int, int], float] = {}
         if x is None:
             return together

@@ -53,7 +53,10 @@ def span(A: Arrays, a: int, lo: int, hi: int) -> float:
 
 @part
 def pair_cost(A: Arrays, x: NDArray[np.int32], y: NDArray[np.int32], most: float) -> float:
-    """Return the cost of a row of the class of two points, codes ``(columns,)`` each, or any number beyond `most`."""
+    """Return the cost per row of the class of points `x` and `y`, codes ``(columns,)``, or any number beyond `most`.
+
+    ``O(columns)``.
+    """
     total = 0.0
     for a in range(len(A.kind)):
         if x[a] == y[a]:
@@ -81,6 +84,8 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Write what a cell of a box costs in column a once each value is added: ``wider[start[a] + v]``.
 
     `lo` and `hi` are the codes of its ends, `count` and `marks` the values of a set. Linear in the column's values.
+
+    `marks` and `wider` are ``(values of all columns,)``; a is the column.
     """
     first, stop = A.start[a], A.start[a + 1]
     if A.kind[a] == 0:
@@ -111,7 +116,7 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.float64]) -> None:
     """Write what a cell costs that covers the value of point p and each other: ``apart[start[a] + v]``.
 
-    `marks` is all false, before and after. Linear in the values of all columns.
+    `marks` and `apart` are ``(values of all columns,)``; the marks are all false, before and after. Linear in them.
     """
     one = int(np.int64(1))
     for a in range(len(A.kind)):
@@ -152,7 +157,11 @@ class Growth(NamedTuple):
 
 
 def start_growth(A: Arrays, first: NDArray[np.int64], k: int, seed: int) -> Growth:
-    """Begin with all rows and no class; point p stands for rows ``first[p]`` to ``first[p + 1] - 1``."""
+    """Return the state of a growth with all rows and no class.
+
+    Point p stands for rows ``first[p]`` to ``first[p + 1] - 1``. `first` is ``(points + 1,)``; `seed` starts the
+    draws. Linear in rows and values.
+    """
     n_points, m = A.codes.shape
     return Growth(
         np.full(int(first[n_points]), -1, dtype=np.int32),
@@ -256,7 +265,7 @@ def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 def nearest_points(
     A: Arrays, begin: int, stop: int, n_nearest: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the nearest other points of points `begin` to ``stop - 1``, nearest first, with their costs.
+    """Return the other points nearest to points `begin` to ``stop - 1``, nearest first, with their costs.
 
     Both are ``(stop - begin, n_nearest)``, int32 and float64; -1 and infinity where there are no more. A distance is
     the cost per row of the class of two points. ``O(n_points m)`` for each point.

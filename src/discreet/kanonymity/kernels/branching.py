@@ -56,7 +56,10 @@ class Largest(NamedTuple):
 
 @part
 def _keep(F: OverpaidClasses, root: int, T: Largest, used: int, excess: float) -> None:
-    """Keep a class unless it is known or all that are kept are worse violated."""
+    """Keep the class of `used` points in T for `root`, unless it is known or all that are kept have a larger excess.
+
+    Linear in what is kept of the root.
+    """
     worst = 0
     for slot in range(F.excess.shape[1]):
         if F.excess[root, slot] < F.excess[root, worst]:
@@ -162,6 +165,8 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     All three are ``(4, columns)``; the class has `used` points. On return `outer` has those that do not reach so far,
     and `inner` those that do. The cost is the columns times the points.
+
+    The rows of a box are inner low and high, outer low and high codes; of a set, bits.
     """
     most, where, side, far = 0.0, -1, 0, 0
     for a in range(len(A.kind)):
@@ -219,9 +224,10 @@ def _widened(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     paid: NDArray[np.float64],
     cost: NDArray[np.float64],
 ) -> None:
-    """Write what the inner box costs with each point, where it was paid for before the box grew in one column.
+    """Write the cost of the inner box with each point of `given`, after the box grew in column a, from costs `paid`.
 
-    It is infinite outside of the outer box.
+    `box` is ``(4, columns)``, `before` its column a before ``(4,)``; the others are as long as `given`. Infinite
+    outside of the outer box. ``O(points)``.
     """
     if A.kind[a] == 0:
         place = A.place[A.start[a] :]
@@ -257,7 +263,9 @@ def _best_of(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> tuple[float, int]:
     """Return the largest mean multiplier of k rows less their largest cost, and the number of points of that class.
 
-    The points of it are written. Where it is not above zero, anything up to it is given, and no point.
+    `counts` and `u` are by point, rows and multipliers; `given` are points by falling multiplier with their `cost`,
+    the factor of which is `times`. `T` and `slot` are working memory, `best` gets the points. Where it is not above
+    zero, anything up to it is given, and no point.
     """
     base = np.inf
     for t in range(len(given)):
@@ -348,7 +356,10 @@ def _first_node(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 def _recount(
     A: Arrays, box: NDArray[np.int64], given: NDArray[np.int32], cost: NDArray[np.float64]
 ) -> None:
-    """Add up what the inner box costs with each point; infinite outside of the outer box."""
+    """Write the cost of the inner box with each point of `given` added, into `cost`; infinite outside of the outer box.
+
+    `box` is ``(4, columns)``, inner and outer ends; `given` and `cost` are as long. ``O(points columns)``.
+    """
     for t in range(len(given)):
         cost[t] = 0.0
         for a in range(len(A.kind)):
@@ -366,7 +377,11 @@ def _cheap_points(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
     points: NDArray[np.int32],
     costs: NDArray[np.float64],
 ) -> int:
-    """Keep the points that can be in an overpaid class, by the k - 1 largest multipliers; return their number."""
+    """Keep the points that can be in an overpaid class, by the k - 1 largest multipliers; return their number.
+
+    `given` are points by falling multiplier, `costs` theirs, `u` and `counts` by point; `points` is written, `costs`
+    compacted. Linear.
+    """
     n_rows, top_sum, size = 0, 0.0, 0
     for t in range(len(given)):
         cost = costs[t]

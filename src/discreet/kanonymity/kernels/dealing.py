@@ -41,7 +41,10 @@ def route_rows(
     after: NDArray[np.int32],
     part: NDArray[np.int32],
 ) -> None:
-    """Write the part of each row ``(n,)`` int32, by a tree of tests of its codes; see `Top`. ``O(n depth)``."""
+    """Write the part of each row ``(n,)`` int32, by a tree of tests of its codes; see `Top`. ``O(n depth)``.
+
+    `P` is ``(n, words)``; `column`, `first` and `after` are the nodes of the tree: column or -1, first child or part.
+    """
     for r in range(len(P)):
         i = 0
         while column[i] >= 0:
@@ -54,7 +57,10 @@ def route_rows(
 def deal_rows(
     P: NDArray[np.int64], part: NDArray[np.int32], at: NDArray[np.int64], to: NDArray[np.int64]
 ) -> None:
-    """Sort rows stably by their part ``(n,)``; rows of part q go to ``to[at[q]]`` and after. `at` is counted up."""
+    """Sort packed rows `P` ``(n, words)`` stably by their part ``(n,)``; those of part q go to ``to[at[q]]`` and after.
+
+    `at` ``(parts,)`` is counted up, `to` has the shape of `P`. Linear.
+    """
     words = P.shape[1]
     for r in range(len(P)):
         place = at[part[r]]

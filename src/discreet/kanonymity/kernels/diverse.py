@@ -27,7 +27,10 @@ __all__ = ["improve_diverse"]
 def _chain(
     first: NDArray[np.int64], after: NDArray[np.int64], c: int, into: NDArray[np.int64], n: int
 ) -> int:
-    """Write the rows of class c, ``first[c]`` and its successors, behind ``into[:n]``; return the new length."""
+    """Write the rows of class c, ``first[c]`` and its successors in `after` ``(rows,)``, behind ``into[:n]``.
+
+    Returns the new length. Linear in the class.
+    """
     row = first[c]
     while row >= 0:
         into[n] = row

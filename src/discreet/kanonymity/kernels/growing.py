@@ -100,6 +100,8 @@ def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Return the cost of a row of a box once a row with these codes is added, in ``O(columns)``.
 
     All but ``marks`` ``(values,)`` are ``(columns,)``: codes, ends, and the number of values of a set.
+
+    `marks` tells which values of sets the box has; -1 for none.
     """
     cost = 0.0
     for a in range(len(A.kind)):
@@ -251,6 +253,8 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     ``codes`` is ``(n, columns)``; ``union`` and ``part`` ``(n,)`` are the rows and, in place, their parts. Each of
     `tries` tries costs ``O(n columns)`` and a test of the demands.
+
+    `draw` ``(1,)`` is the state of the random numbers.
     """
     rows = np.empty(n, dtype=np.int64)
     two, sides = np.empty((n, codes.shape[1]), dtype=np.int64), np.empty(n, dtype=np.int64)

@@ -88,7 +88,7 @@ def all_pairs(A: Arrays) -> NDArray[np.float64]:
 
 @part
 def _is_new(A: Arrays, R: Room, d: int, a: int, code: int) -> bool:
-    """Whether a value of a set is in none of the rows 0 to d of the class."""
+    """Test whether `code` of set column a is in none of the rows 0 to d of the class. ``O(d)``."""
     new = True
     for e in range(d + 1):
         if A.codes[R.member[e], a] == code:
@@ -119,7 +119,10 @@ def _with_row(A: Arrays, R: Room, d: int, row: int) -> float:
 
 @part
 def _add(A: Arrays, R: Room, d: int, row: int) -> None:
-    """Write the box of depth d: that of depth d - 1 and one row more."""
+    """Write the box of depth d into R: that of depth d - 1 with `row` added.
+
+    ``O(columns)``, times d for new values of sets.
+    """
     for a in range(len(A.kind)):
         code = A.codes[row, a]
         if d == 0:
@@ -144,7 +147,7 @@ def _add(A: Arrays, R: Room, d: int, row: int) -> None:
 
 @part
 def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None:
-    """Sort the first `size` rows by rising cost, in place, with their costs."""
+    """Sort the first `size` of `rows` by rising `cost`, both in place; by insertion where they are few."""
     if size > 40:
         order = np.argsort(cost[:size])
         cost[:size] = cost[:size][order]
@@ -163,7 +166,10 @@ def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None
 
 @part
 def _insert(top: NDArray[np.float64], length: int, value: float) -> None:
-    """Insert a value into the `length` largest ones, falling, in place; the rest of `top` is minus infinity."""
+    """Insert a value into `top` ``(length,)`` or longer, the largest ones, falling, in place. ``O(length)``.
+
+    The rest of `top` is minus infinity.
+    """
     if value <= top[length - 1]:
         return
     to = length - 1

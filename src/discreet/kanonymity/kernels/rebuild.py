@@ -89,6 +89,9 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     The last class takes what is left; `part` ``(n,)`` int64 becomes the class of each row. Ties are broken by a random
     order. ``O(n^2 m)``.
+
+    `codes` is ``(n, m)``; `wider` and `marks` ``(values,)`` are working memory, `draw` ``(1,)`` the state of the
+    random numbers.
     """
     m = len(A.kind)
     left = np.empty(n, dtype=np.int64)
@@ -171,6 +174,8 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ``part`` ``(n,)`` becomes the class of each row of ``codes`` ``(n, m)``. The order is by columns in a random
     sequence, to and fro, or by a random direction through all of them; the cuts are those of
     :func:`~discreet.kanonymity.kernels.runs.cut_rows`. ``O(n (log n + k) m)``.
+
+    `draw` ``(1,)`` is the state of the random numbers.
     """
     m = len(A.kind)
     key, least = np.empty(n, dtype=np.float64), np.empty(n + 1, dtype=np.float64)
@@ -276,6 +281,8 @@ def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Return the cost of a row of part c without the row `out` and with the row `into`; -1 for none. ``O(m)``.
 
     ``ends`` and ``tally`` are as :func:`_summarize` wrote them.
+
+    `codes` is ``(rows, m)``.
     """
     width = 0.0
     for a in range(len(A.kind)):

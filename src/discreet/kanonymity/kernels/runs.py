@@ -31,7 +31,10 @@ class Cuts(NamedTuple):
 
 
 def start_cuts(A: Arrays, first: NDArray[np.int64]) -> Cuts:
-    """Begin with no rows; points as in :func:`~discreet.kanonymity.kernels.boxes.start_growth`."""
+    """Return the state of :func:`cut_rows` with no rows.
+
+    `first` is as in :func:`~discreet.kanonymity.kernels.boxes.start_growth`.
+    """
     point = np.repeat(np.arange(len(first) - 1), np.diff(first))
     n = len(point)
     least = np.full(n + 1, np.inf)
@@ -50,6 +53,8 @@ def cut_rows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     with :math:`f` in ``C.least`` ``(n + 1,)`` float64 and the first row of the minimizing run in ``C.origin``
     ``(n + 1,)`` int64; w is the cost per row of a class. Run lengths end once ``s w`` alone exceeds the minimum so far.
     ``O(k m)`` for each e.
+
+    `codes` is ``(points, m)``.
     """
     m = len(A.kind)
     point, least, stamp = C.point, C.least, C.stamp
@@ -88,7 +93,10 @@ def cut_rows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 
 def runs_of(C: Cuts, end: int) -> NDArray[np.int64]:
-    """Return the first rows of the best runs of rows 0 to ``end - 1``, and `end`."""
+    """Return the first rows of the best runs of rows 0 to ``end - 1``, rising, and `end`: int64 ``(runs + 1,)``.
+
+    ``O(runs)``, after :func:`cut_rows` filled C up to `end`.
+    """
     cuts = [end]
     while cuts[-1] > 0:
         cuts.append(int(C.origin[cuts[-1]]))

@@ -73,10 +73,11 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
     cost: int,
     k: int,
 ) -> None:
-    """Find the narrowest interval around each row that k rows share.
+    """Lower B for rows `begin` to ``end - 1`` to the narrowest interval around each that k rows share, plus `cost`.
 
-    Of the shortest runs of k rows, whose ends rise together, those around a row are neighbors, and a queue keeps the
-    narrowest of them; else an interval ends at the row, and begins where the last run before it does.
+    K, N and B are rows, their numbers and bounds; K and B behind `end`, and `into`, are working memory. Of the
+    shortest runs of k rows, whose ends rise together, those around a row are neighbors, and a queue keeps the
+    narrowest of them; else an interval ends at the row, and begins where the last run before it does. Linear.
     """
     shift, widest = end - begin, L.sizes[-1]
     stop, total = begin, int(N[begin])
@@ -125,7 +126,11 @@ def _sets(  # noqa: PLR0917 - the arrays of one search
     cost: int,
     k: int,
 ) -> None:
-    """Find the least number of values, that of a row among them, which k rows have: the most frequent ones."""
+    """Write into B the least cost of a set of values, that of a row among them, which k rows have.
+
+    The most frequent ones. Rows are `begin` to ``end - 1``, N their numbers; `cost` is added. `into` and B behind
+    `end` are working memory. ``O(m^2)`` for m rows.
+    """
     m = end - begin
     for x in range(begin, end):
         at = x + m
@@ -161,7 +166,11 @@ def _without_column(  # noqa: PLR0917 - the arrays of one search
     bits: int,
     k: int,
 ) -> tuple[int, int]:
-    """Write the rows behind `end` without the lowest bits, equal ones as one; return the last place and the most."""
+    """Write rows `begin` to ``end - 1`` behind `end` without the lowest `bits`, equal ones as one; linear.
+
+    K, N and B are packed rows, their numbers (k at most) and bounds, of which the largest is kept. Returns the last
+    place and the largest bound.
+    """
     at, key, most = end - 1, np.int64(-1), 0
     for x in range(begin, end):
         rest = K[x] >> bits
@@ -186,7 +195,10 @@ def _lower_costs(B: NDArray[np.int32], begin: int, end: int, cost: int) -> None:
 def packed(
     keys: NDArray[np.int64], codes: NDArray[np.int32], atoms: NDArray[np.int64], shift: int
 ) -> None:
-    """Write the atoms of a column into the packed rows ``(n,)`` int64, from bit `shift` on. ``O(n)``."""
+    """Write the atoms of a column into the packed rows ``(n,)`` int64, from bit `shift` on. ``O(n)``.
+
+    `codes` is ``(n,)``, `atoms` by code.
+    """
     for i in range(len(keys)):
         keys[i] |= atoms[codes[i]] << shift
 
@@ -203,6 +215,8 @@ def deal_atoms(
 
     ``keys`` is ``(rows,)``, with the atom below ``mask``; ``group`` has the group of each atom. ``at`` is changed.
     Linear.
+
+    `order` ``(rows,)`` gets the places.
     """
     for x in range(len(keys)):
         g = group[keys[x] & mask]
@@ -331,6 +345,9 @@ def descend_below(  # noqa: PLR0917 - as above
 
     ``keys``, ``counts`` and ``best`` are packed rows, their numbers and bounds; only ``best`` of the places ``rows`` is
     lowered. Cells that share no row can be searched at the same time.
+
+    Returns as :func:`descend`. `keys`, `counts` and `best` are ``(packed rows,)``, `rows` indices into them, `stop`
+    ``(1,)``.
     """
     bits, cost = L.bits[0], L.cost[cell]
     if L.opens[L.start[0]] == WHOLE:

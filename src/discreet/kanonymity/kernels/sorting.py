@@ -53,7 +53,7 @@ def sort_by(key: NDArray[np.float64], order: NDArray[np.int64], spare: NDArray[n
 
 @part
 def sort_up(values: NDArray[np.int64], n: int) -> None:
-    """Sort the first n of some whole numbers in place: by Hoare's partition at the median of three, few by insertion.
+    """Sort the first n of `values`, int64, in place: by Hoare's partition at the median of three, few by insertion.
 
     ``O(n log n)`` on average.
     """

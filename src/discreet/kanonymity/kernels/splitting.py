@@ -102,7 +102,7 @@ class SplitRoom(NamedTuple):
 
 
 def room_for_rows(A: Arrays, W: Wanted, most: int, rules: Rules) -> SplitRoom:
-    """Allocate arrays for nodes of at most `most` rows, with an empty stack."""
+    """Return working memory, with an empty stack, for nodes of at most `most` rows: linear in values and nodes."""
     m = len(A.kind)
     size = max(m, int(np.diff(A.start).max(initial=1))) + 4
     nodes = most // max(rules.k, 1) + 4
@@ -135,7 +135,10 @@ def _usable(rows: int, k: int) -> float:
 def _join_cost(
     peaks: NDArray[np.float64], bits: NDArray[np.int64], peak: int, values: int, lo: int, hi: int
 ) -> float:
-    """Cost of the tightest node of a taxonomy over the codes from `lo` to `hi`, which differ."""
+    """Return the cost of the tightest node of a taxonomy over the codes from `lo` to `hi`, which differ; ``O(1)``.
+
+    `peaks` from `peak` on is a sparse table, a level of `values` entries each; `bits` are logarithms by length.
+    """
     level = bits[hi - lo]
     at = peak + level * values
     return float(max(peaks[at + lo], peaks[at + hi - (1 << level)]))
@@ -149,7 +152,10 @@ def _is_counted(values: int, size: int) -> bool:
 
 @inlined
 def _count_all(T: PackedTable, lo: int, hi: int, S: Scratch) -> None:
-    """Count the values of all columns that have few for so many rows, four columns in a pass."""
+    """Count the values of rows `lo` to ``hi - 1`` into ``S.tally``, of all columns with few values for so many rows.
+
+    Four columns in a pass.
+    """
     n, size, P = 0, hi - lo, T.words
     dense, start, tally = S.lists[DENSE], T.columns.start, S.tally
     word, shift, mask = T.layout.word, T.layout.shift, T.layout.mask
@@ -244,7 +250,7 @@ def _whole_cost(A: Arrays, a: int, n: int, S: Scratch) -> float:
 
 @inlined
 def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
-    """Group the n values listed into what a split separates: values, or children of the tightest node of a taxonomy.
+    """Group the n listed values into what a split separates: values, or children of the tightest taxonomy node.
 
     Those of intervals stay in order, others stand with the most frequent first.
     """
@@ -317,7 +323,11 @@ def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
 def _best_cut(
     A: Arrays, a: int, units: int, whole: float, size: int, k: int, S: Scratch
 ) -> tuple[float, int]:
-    """Find how many units a split separates best, by gain for each nat spent; 0 where none gains."""
+    """Find how many units of column a a split separates best, by gain for each nat spent.
+
+    Gain and number, (0, 0) for none. `whole` is the cost per row of the node, `size` its rows, k the least of a part;
+    `S` has the units as :func:`_units` listed them. ``O(units)``.
+    """
     rows, cost, value, place = S.lists[ROWS], S.cost, S.lists[VALUE], A.place
     kind, first, cap = A.kind[a], A.start[a], A.cap[a]
     best, at, before = 0.0, 0, _usable(size, k)

@@ -40,7 +40,10 @@ class Subsets(NamedTuple):
 
 
 def room_for(most: int, m: int, k: int) -> Subsets:
-    """Allocate arrays for the subsets of up to `most` rows of `m` columns."""
+    """Return working memory for the subsets of up to `most` rows of `m` columns.
+
+    ``2^most`` entries in several arrays.
+    """
     n_sets = 1 << most
     count = np.zeros(1, dtype=np.int64)
     for _ in range(most):

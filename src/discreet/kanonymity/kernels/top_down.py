@@ -41,6 +41,8 @@ def _take(
 
     The node has the rows `lo` to ``hi - 1``; the list is ``R.scratch.ranked[at]``, n columns and numbers of units.
     Group q is then ``ends[q]`` to ``ends[q + 1]``.
+
+    `ends` is ``(groups + 1,)`` or longer. A pass over the rows for each split tried.
     """
     ranked, groups, x = R.scratch.ranked, 0, 0
     while not groups and x < n:
@@ -58,7 +60,10 @@ def _greedy(
     R: SplitRoom,
     limit: float,
 ) -> float:
-    """Take the best split of each node until there is none; return what that costs, or anything above `limit`."""
+    """Take the best split of each node below rows `lo` to ``hi - 1`` until there is none; the rows are reordered.
+
+    Returns the loss of the classes, or anything above `limit`. Linear in rows and columns for each level of splits.
+    """
     stack, n, total = R.below, 1, 0.0
     most = max(1, min(1, len(T.wanted.kind)) * len(T.columns.kind))
     stack[0, 0], stack[0, 1] = lo, hi
@@ -88,7 +93,11 @@ def _split_by_trials(
     U: Rules,
     R: SplitRoom,
 ) -> int:
-    """Try the best splits of a node, each with a greedy run, and take the best; return the number of groups, or 0."""
+    """Try at most ``U.trials`` of the `ranked` best splits of a node, each with a greedy run, and take the best.
+
+    Rows are `lo` to ``hi - 1``. Returns the number of groups, whose ends are in ``R.ends``, or 0. A greedy run a
+    trial.
+    """
     best, at, tried = np.inf, -1, 0
     columns, cuts = R.scratch.ranked[TRIED, 0], R.scratch.ranked[TRIED, 1]
     for x in range(ranked):

@@ -74,6 +74,8 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     The classes are written into ``picked``, their rows into ``union``, `most_classes` and `most_rows` at most. Active
     are the `n_active` classes that lost something when the rounds began, or slots that they left.
+
+    `active` is ``(n_active,)`` or longer. ``O(most_classes)`` draws.
     """
     c = active[below(S.draw, n_active)]
     for _ in range(20):

@@ -61,6 +61,9 @@ class FullDomain:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search the lattice.
 
+        `k` and the rows to suppress decide which nodes pass. A sort of the rows for each node looked at, the cheapest
+        first.
+
         Raises
         ------
         InvalidProblemError
@@ -109,12 +112,10 @@ class FullDomain:
 
 
 def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
-    """Return the group of each code at each level; the groups of a level are unions of groups of the level below.
+    """Return the group of each code ``(D,)`` at each level, the finest first.
 
-    Examples
-    --------
-    >>> [level.tolist() for level in levels_of(Problem.from_columns({"a": [1, 2, 5]}, [Numeric("a")]).columns[0])]
-    [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
+    Groups are unions of those of the level below. A taxonomy has its depths; other sets two levels; numbers intervals
+    that double in length.
     """
     size = len(column.domain)
     codes = np.arange(size)
@@ -141,7 +142,7 @@ def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
 
 
 def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
-    """Return the cost of the cell of each code, ``(D,)``, at each level."""
+    """Return the cost of the cell of each code, ``(D,)``, at each of `levels`, the groups of the codes ``(D,)``."""
     prices = []
     for level in levels:
         sizes = np.bincount(level)
@@ -158,7 +159,11 @@ def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArra
 def _cheapest_first(
     prices: list[list[NDArray[np.float64]]], points: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Yield nodes with what their levels cost on all rows."""
+    """Yield nodes of the lattice with the cost of their levels on all rows, the cheapest first; a sort of all nodes.
+
+    `prices` are costs by column, level and code; `points` ``(points, columns)`` are codes, `counts` ``(points,)``
+    rows.
+    """
     sums = [
         [float(price[points[:, j]] @ counts) for price in by_level]
         for j, by_level in enumerate(prices)
@@ -172,7 +177,11 @@ def _cheapest_first(
 def _groups(
     points: NDArray[np.int32], levels: list[list[NDArray[np.int64]]], node: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Return the group of each point, ``(points,)`` from 0, when column j is generalized to level ``node[j]``."""
+    """Return the group of each point, ``(points,)`` from 0, when column j is generalized to level ``node[j]``.
+
+    `levels` has the group of each code by column and level, `points` ``(points, columns)`` the codes. A sort for each
+    column.
+    """
     group = np.zeros(len(points), dtype=np.int64)
     for j, level in enumerate(node):
         part = levels[j][level][points[:, j]]

@@ -94,7 +94,11 @@ class GreedySearch:
     def _within_parts(
         self, problem: Problem, k: int, limits: SearchLimits, size: int
     ) -> NDArray[np.int32]:
-        """Grow the classes of each part, and number them one after another."""
+        """Grow the classes of each part of `size` rows or more, and number them one after another.
+
+        Labels int32 ``(n,)``. Parts are runs of classes of a partition, and solved in threads, each in its share of
+        the time: ``O(size^2 m)``.
+        """
         start = limits.start
         if start is None or (start < 0).any():
             start = TopDown().solve(problem, k, replace(limits, start=None, suppress=0)).labels
@@ -121,11 +125,7 @@ class GreedySearch:
 def runs_of_classes(labels: NDArray[np.int32], least: int) -> list[NDArray[np.int64]]:
     """Return the row indices of runs of classes in the order of their labels, at least `least` rows in each run.
 
-    Examples
-    --------
-    >>> runs = runs_of_classes(np.array([2, 0, 1, 0, 2, 1, 2]), 3)
-    >>> [rows.tolist() for rows in runs]
-    [[1, 3, 2, 5], [0, 4, 6]]
+    `labels` is ``(n,)``, from 0 without gaps. A sort.
     """
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels))
@@ -140,7 +140,11 @@ def runs_of_classes(labels: NDArray[np.int32], least: int) -> list[NDArray[np.in
 def grown(
     problem: Problem, order: NDArray[np.int64], k: int, limits: SearchLimits, *, seed: int
 ) -> NDArray[np.int32]:
-    """Label the rows of grown classes, and those left over with -1, fewer than k; see the kernel."""
+    """Label the rows of grown classes, int32 ``(n,)``, and those left over with -1, fewer than k; see the kernel.
+
+    `order` ``(n,)`` are all rows, equal ones together. ``O(n^2 m)``; rows that the time does not suffice for are cut
+    in runs.
+    """
     from discreet.kanonymity.kernels.boxes import grow, start_growth
 
     points = points_of(problem, order)

@@ -40,7 +40,7 @@ class Initial:
     """
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:  # noqa: ARG002 - every method has them
-        """Sort and cut.
+        """Sort the rows by the columns in order of variance, and cut them into classes of k; `limits` are not used.
 
         Complexity
         ----------

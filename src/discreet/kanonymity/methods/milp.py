@@ -105,7 +105,10 @@ class PairProgram:
         )
 
     def program(self, problem: Problem, k: int) -> LinearProgram:
-        """Write the program: first the v of pairs (0, 1), (0, 2), ..., then y, then z, row after row."""
+        """Return the program: first the v of pairs (0, 1), (0, 2), ..., then y, then z, row after row.
+
+        ``n (n - 1) / 2 + 2 n m`` variables, about ``2 n^2 m`` rows, and three rows for each triple if transitive.
+        """
         from scipy import sparse
 
         from discreet.core.lp import LinearProgram
@@ -165,7 +168,10 @@ class PairProgram:
     def _big(
         self, x: float, other: float, top: float, at: tuple[int, int, int, int]
     ) -> list[tuple[int, int, float]]:
-        """Return the big-M constraints of two rows for each side: the larger and the smaller variable, and M."""
+        """Return the big-M constraints of two rows for each side: the larger and the smaller variable, and M.
+
+        `x` and `other` are the positions of the rows, `top` the largest; `at` the variables y and z of both.
+        """
         a, b, c, d = at
         if self.tight:
             sides = [(a, b, x), (b, a, other), (c, d, top - other), (d, c, top - x)]
@@ -193,7 +199,10 @@ def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def _components(n: int, joined: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Label rows that pairs join, directly or by others: their cells are equal."""
+    """Label `n` rows ``(n,)`` int32 that pairs join, directly or by others.
+
+    `joined` ``(n (n - 1) / 2,)`` is by pair.
+    """
     root = list(range(n))
 
     def find(i: int) -> int:

@@ -108,6 +108,9 @@ class SetPartitioning:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search until the loss is proved to be the least, or within the gap, or the time is over.
 
+        Each round prices classes, solves linear programs, and branches; exponential in the worst case. Also
+        InfeasibleError for fewer than k rows.
+
         Raises
         ------
         InvalidProblemError
@@ -249,7 +252,10 @@ class _Search:
             in_vain = 0 if self.loss < before else in_vain + 1
 
     def _around(self, one: int) -> NDArray[np.int64]:
-        """Return the rows of a class and of the classes nearest to it on average."""
+        """Return the row indices of class `one` and of the classes nearest to it on average.
+
+        ``O(n)`` times its rows, and a sort.
+        """
         order = np.argsort(self.labels, kind="stable")
         sizes = np.bincount(self.labels)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -278,7 +284,10 @@ class _Search:
         )
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the rows of each class, ``(classes, 2 k - 1)``, with -1 behind them."""
+        """Return the rows of each class, int32 ``(classes, 2 k - 1)``, with -1 behind them; `labels` is ``(n,)``.
+
+        A sort.
+        """
         order = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -287,7 +296,7 @@ class _Search:
         return classes
 
     def _labels(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the class of each row, ``(n,)``, from the rows of each class; -1 for rows in none."""
+        """Return the class of each row, int32 ``(n,)``, from `classes` ``(classes, 2 k - 1)``; -1 for rows in none."""
         labels = np.full(self.problem.n, -1, dtype=np.int32)
         member = classes >= 0
         labels[classes[member]] = np.repeat(np.arange(len(classes)), member.sum(axis=1))

@@ -88,7 +88,10 @@ class Segmentation:
 def segmented(
     problem: Problem, order: NDArray[np.int64], k: int, limits: SearchLimits | None = None
 ) -> NDArray[np.int32]:
-    """Label the runs of an order that cost least together; rows that the time does not suffice for are cut by k."""
+    """Label the runs of an order that cost least together: int32 ``(n,)``. ``O(n k m)``.
+
+    `order` ``(n,)`` are all rows. Rows that the time does not suffice for are cut by k.
+    """
     from discreet.kanonymity.kernels.runs import cut_rows, runs_of, start_cuts
 
     points = points_of(problem, order)

@@ -105,7 +105,10 @@ class SplitCarry:
         )
 
     def sub_problems(self, problem: Problem, k: int, limits: SearchLimits) -> Iterator[SubProblem]:
-        """Yield the blocks one after another, each with the classes that it publishes and those that it carries."""
+        """Yield the blocks one after another, each with the classes that it publishes and those that it carries.
+
+        Each is solved by the method inside, in its share of the time.
+        """
         require_feasible(problem.n, k)
         order = variance_order(problem)
         parts = _blocks(order, k, self.blocks)
@@ -163,6 +166,8 @@ class BubbleCarry:
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Solve block after block.
+
+        Each block costs what the method inside takes for it; the best classes of a block are kept, other rows go on.
 
         Raises
         ------

@@ -39,12 +39,14 @@ class SubsetProgram:
     """
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:  # noqa: ARG002 - every method has them
-        """Find the optimum.
+        """Find the optimum by dynamic programming over subsets, exponential in the rows; `limits` are not used.
 
         Raises
         ------
         InvalidProblemError
             For more than 17 rows.
+        InfeasibleError
+            For fewer than k rows.
         """
         require_feasible(problem.n, k)
         if problem.n > MOST_ROWS:
@@ -60,9 +62,9 @@ class SubsetProgram:
 def optimum_of(
     problem: Problem, rows: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int32], float]:
-    """Partition a few rows at the least cost; return labels from 0, in the order of `rows`, and the total cost.
+    """Partition a few rows at the least cost; return int32 labels from 0, in the order of `rows`, and the total cost.
 
-    Time grows exponentially with the number of rows.
+    `rows` ``(r,)`` are indices. Time grows exponentially with r.
     """
     labels, loss, _ = _solved(problem, rows, k)
     return labels, loss
@@ -71,7 +73,10 @@ def optimum_of(
 def _solved(
     problem: Problem, rows: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int32], float, Subsets]:
-    """Return the best partition of some rows, its loss and its working memory, by dynamic programming over subsets."""
+    """Return the best partition of some rows, its loss and its working memory, by dynamic programming over subsets.
+
+    `rows` ``(r,)`` are indices, at most 17; labels are int32 ``(r,)``. Exponential in r.
+    """
     from discreet.kanonymity.kernels.subsets import best_partition, room_for
 
     n, part = len(rows), np.empty(len(rows), dtype=np.int64)

@@ -120,7 +120,10 @@ class TopDown:
 
 
 def classes_of_rows(words: NDArray[np.int64], bound: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Return the class of each row, in the order of row numbers."""
+    """Return the class of each row, int32 ``(n,)`` by row number, from packed rows `words` ``(n, words)``.
+
+    `bound` ``(n,)`` marks the last row of each class. Linear.
+    """
     from discreet.kanonymity.kernels.dealing import label_runs
 
     labels = np.empty(len(words), dtype=np.int32)
@@ -135,7 +138,10 @@ def _sorted_by_part(
     demands: Sequence[Demand],
     k: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort rows by their part, and give where parts begin and end: each with k rows that meet the demands."""
+    """Sort packed rows `words` ``(n, words)`` by their part; return them and the ends of parts ``(parts + 1,)``.
+
+    Parts that have fewer than k rows or fail the demands are joined to neighbors. Linear.
+    """
     from discreet.kanonymity.kernels.dealing import deal_rows
 
     if top.parts == 1:

@@ -136,7 +136,7 @@ Attribute = Resolved | Levels
 
 
 def depth_first(tree: Tree) -> NDArray[np.int64]:
-    """Return the leaves of a tree in depth-first order, so that those below any node are adjacent."""
+    """Return the leaves of a tree in depth-first order, int64 ``(leaves,)``: those below any node are adjacent."""
     order, stack = [], [0]
     while stack:
         node = stack.pop()

@@ -88,9 +88,9 @@ class CodedColumn:
         return np.stack(rows)
 
     def span_cost(self, lo: ArrayLike, hi: ArrayLike) -> NDArray[np.float64]:
-        """Return the cost, weight included, of a cell from code `lo` to code `hi` of a numeric column or a taxonomy.
+        """Return the cost, weight included, of cells from codes `lo` to `hi` of a numeric column or a taxonomy.
 
-        Both ends are included, and arrays broadcast.
+        ``O(1)`` each. Both ends are included, and arrays broadcast.
         """
         first, last = np.broadcast_arrays(np.asarray(lo, np.int64), np.asarray(hi, np.int64))
         if isinstance(self.attribute, Numeric):
@@ -107,7 +107,7 @@ class CodedColumn:
         return np.asarray(self.place[np.asarray(count, np.int64) - 1])
 
     def nodes(self, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> list[Hashable]:
-        """Return the labels that a taxonomy publishes for the leaves from each `lo` to its `hi`.
+        """Return the labels that a taxonomy publishes for the leaves from each `lo` to its `hi`, codes ``(cells,)``.
 
         Raises
         ------
@@ -176,7 +176,7 @@ def code_column(
 def _code_levels(
     levels: Levels, values: Sequence[Any] | NDArray[Any], loss: str
 ) -> tuple[CodedColumn, NDArray[np.int32]]:
-    """Number values in the order of their taxonomy; what the span of a node holds is what it costs.
+    """Number `values` ``(n,)`` in the order of their taxonomy; a node's cost is by the units in its span.
 
     Returns the column and the code of each row. The loss "range" is refused.
     """
@@ -297,7 +297,10 @@ def _sorted(values: set[Any]) -> list[Any]:
 
 
 def _places(attribute: Resolved, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
-    """Return costs by code at a weight of 1, as :class:`CodedColumn` describes them; refuse "range" for sets."""
+    """Return costs by code ``(D,)`` at a weight of 1, as :class:`CodedColumn` describes them.
+
+    Refuse "range" for sets.
+    """
     if isinstance(attribute, Numeric):
         return _positions(attribute, domain, loss)
     if loss == "range":
@@ -319,7 +322,10 @@ def _places(attribute: Resolved, domain: tuple[Hashable, ...], loss: str) -> NDA
 
 
 def _positions(attribute: Numeric, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
-    """Return the position of each number in units of the range; for ARX's loss, its rank. Missing values are at 2."""
+    """Return the position of each number ``(D,)`` in units of the range; for ARX's loss, its rank.
+
+    Missing values are at 2.
+    """
     present: NDArray[np.float64] = np.array(
         [v for v in domain if v is not MISSING], dtype=np.float64
     )
@@ -335,7 +341,10 @@ def _positions(attribute: Numeric, domain: tuple[Hashable, ...], loss: str) -> N
 
 
 def _share(count: int, total: int, loss: str) -> float:
-    """Cost of a cell that covers so many values of a column."""
+    """Return the cost, at weight 1, of a cell that covers `count` of the `total` values of a column.
+
+    0 for one value.
+    """
     if count == 1:
         return 0.0
     if loss == "one-hot":

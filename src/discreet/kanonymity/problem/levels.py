@@ -230,7 +230,10 @@ def leveled(levels: Levels, values: Sequence[Any]) -> Leveled:
 def _calendar(
     levels: Dates, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
-    """Return the key of each date, and the spans above it by key, the widest first; refuse cells of another form."""
+    """Return the key of each date, and the spans above it by key, the widest first.
+
+    Raises InvalidProblemError for cells of another form. Linear in the different `values`.
+    """
     form = resolved_format(levels.name, values, levels.format)
     above = max(CALENDAR.index(levels.finest), CALENDAR.index(FINEST.get(form, "day")))
     keys, paths = {}, {}
@@ -334,7 +337,10 @@ def _rounded(
 
 
 def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
-    """Return the widths of the intervals; after a single one, two and five times wider in turn, up to one interval."""
+    """Return the widths of the intervals, the narrowest first; one stated width is made wider, times 2 and 5 in turn.
+
+    Until all `numbers` are in one interval.
+    """
     steps = list(levels.steps)
     if len(steps) > 1 or not numbers:
         return steps
@@ -361,7 +367,10 @@ def _text(number: Fraction) -> str:
 
 
 def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArray[np.int64]:
-    """Return how many units each node holds, ``(nodes,)``: values, numbers or days."""
+    """Return how many units each node holds, ``(nodes,)``: values, numbers or days.
+
+    `ordered` are the keys of the leaves.
+    """
     sizes = np.asarray(tree.leaf_counts, dtype=np.int64).copy()
     if isinstance(levels, Dates):
         spans = [span_of(str(label)) for label in tree.labels[1:]]
@@ -390,7 +399,7 @@ def _leaf_places(tree: Tree) -> list[int]:
 
 
 def _depths(tree: Tree) -> list[int]:
-    """Return the depth of each node, the root's 0."""
+    """Return the depth of each node, the root's 0; linear."""
     depths: list[int] = []
     for parent in tree.parents.tolist():
         depths.append(0 if parent < 0 else depths[parent] + 1)
@@ -398,7 +407,7 @@ def _depths(tree: Tree) -> list[int]:
 
 
 def spans_of(levels: Levels, values: Sequence[Any], text: str) -> NDArray[np.bool_]:
-    """Mark which finest values a published cell covers, read from its text alone.
+    """Mark which finest values a published cell covers, booleans ``(values,)``, read from its text alone.
 
     Parameters
     ----------
@@ -433,7 +442,10 @@ def spans_of(levels: Levels, values: Sequence[Any], text: str) -> NDArray[np.boo
 
 
 def _numbers_in(text: str) -> tuple[float, float] | None:
-    """Read an interval of numbers: both ends, whether or not the last is in it."""
+    """Return both ends of an interval of numbers in a published text, whether or not the last is in it.
+
+    Else ``None``.
+    """
     inner = text.strip("[])")
     parts = inner.split(", ")
     try:

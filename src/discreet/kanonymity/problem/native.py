@@ -81,9 +81,9 @@ class Values:
     def readings(self) -> list[NDArray[np.int64]]:
         """Number the values in their order by each reading of them, of which the worst counts for a demand.
 
-        As they are stored; by their text; by their meaning, so that 34, 34.0 and the text 34.0 are one value, and
-        missing values, NaN and blank text another; and by their meaning without missing values, which are -1. Each
-        reading unites values of the one before; one that unites none is left out.
+        ``(values,)`` each. As they are stored; by their text; by their meaning, so that 34, 34.0 and the text 34.0
+        are one value, and missing values, NaN and blank text another; and by their meaning without missing values,
+        which are -1. Each reading unites values of the one before; one that unites none is left out.
         """
         order = sorted(range(len(self.values)), key=self.ranks.__getitem__)
         keys: list[list[Hashable]] = [list(order), [self.texts[at] for at in order]]
@@ -230,12 +230,9 @@ def _refused(name: str, kind: object) -> InvalidProblemError:
 
 
 def different(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the different integers, ascending, and the index of each key among them; dense ones in linear time.
+    """Return the different integers of `keys` ``(n,)``, ascending, and the index ``(n,)`` of each key among them.
 
-    Examples
-    --------
-    >>> [each.tolist() for each in different(np.array([7, -2, 7]))]
-    [[-2, 7], [1, 0, 1]]
+    Linear where they are dense, else a sort.
     """
     integers = keys.dtype.kind in "iu" and len(keys) > 0
     if not integers or int(keys.max()) - int(keys.min()) >= len(keys):
@@ -252,7 +249,10 @@ def different(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _numbered(
     keys: NDArray[Any], missing: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number integers as they are first seen, missing ones as one more value; give the first row of each too."""
+    """Number integers `keys` ``(n,)`` as they are first seen, `missing` ones as one more value; linear where dense.
+
+    Returns the numbers ``(n,)`` and the first row of each.
+    """
     known, inverse = different(keys)
     codes = np.where(missing, len(known), inverse)
     first = np.full(len(known) + 1, -1, dtype=np.int64)
@@ -272,7 +272,7 @@ def _made(codes: NDArray[np.int64], values: Sequence[Any]) -> Values:
 def _of_moments(
     stored: NDArray[np.int64], missing: NDArray[np.bool_], read: Callable[[int], Any]
 ) -> Values:
-    """Number moments by their stored numbers, in whose order they are."""
+    """Number moments by their stored integers ``(n,)``, in whose order they are; `read` makes a value of one."""
     codes, first = _numbered(stored, missing)
     numbers = [None if missing[row] else int(stored[row]) for row in first.tolist()]
     values = tuple(None if number is None else read(number) for number in numbers)
@@ -367,7 +367,10 @@ def _of_arrow(column: Any, name: str) -> Values:  # noqa: ANN401 - as above
 
 
 def _of_numpy(array: NDArray[Any], name: str) -> Values:
-    """Return codes by row and the value of each code, from a vector; refuse other shapes and types."""
+    """Return codes by row and the value of each code, from a vector `array` ``(n,)`` of column `name`.
+
+    Raises InvalidProblemError for other shapes and types. A sort, or linear for dense integers.
+    """
     kind = array.dtype.kind
     if array.ndim != 1:
         raise _refused(name, f"an array of {array.ndim} axes")
@@ -393,7 +396,7 @@ def _of_numpy(array: NDArray[Any], name: str) -> Values:
 
 
 def _of_objects(values: list[Any], name: str) -> Values:
-    """Return codes by row and the value of each code, from Python's objects, one by one."""
+    """Return codes by row and the value of each code, from Python's objects, one by one; equal values have one code."""
     number: dict[Hashable, int] = {}
     first_values: list[Any] = []
     codes = np.empty(len(values), dtype=np.int64)
@@ -438,7 +441,10 @@ def _key(value: Any, name: str) -> Hashable:  # noqa: ANN401 - a value of any ki
 
 
 def _moment(kind: str, number: int, unit: str, zone: str | None) -> Any:  # noqa: ANN401 - a date, a time or text
-    """Read a stored moment; as text where no object of Python holds it."""
+    """Read a stored moment: `number` of `unit` after 1970 or midnight, of a `kind`.
+
+    As text where Python has no object.
+    """
     try:
         if unit == "D":
             return dt.date.fromordinal(_EPOCH.toordinal() + number)

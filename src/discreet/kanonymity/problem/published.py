@@ -62,7 +62,7 @@ class Cells:
 
     @classmethod
     def of(cls, column: CodedColumn, texts: Sequence[str]) -> Cells:
-        """Read each text; one that can't be read covers nothing."""
+        """Read each text of a published column; one that can't be read covers nothing. ``O(texts D)`` for D codes."""
         if isinstance(column.attribute, Numeric):
             present = [float(str(value)) for value in column.domain if value is not None]
             spans = [_interval(text, np.array(present), len(column.domain)) for text in texts]
@@ -104,7 +104,7 @@ def _interval(text: str, values: NDArray[np.float64], size: int) -> tuple[int, i
 
 
 def _covered(column: CodedColumn, text: str) -> NDArray[np.bool_]:
-    """Mark the codes of a set or a taxonomy that a published cell covers."""
+    """Mark the codes ``(D,)`` of a set or a taxonomy that a published cell covers. ``O(D)``."""
     if column.levels is not None:
         return spans_of(column.levels, column.domain, text)
     values = ["" if value is None else str(value) for value in column.domain]
@@ -115,7 +115,7 @@ def _covered(column: CodedColumn, text: str) -> NDArray[np.bool_]:
 
 
 def _parts(text: str) -> list[str]:
-    r"""Split a set at its bars; a backslash takes a bar or a backslash as it is."""
+    r"""Split the published text of a set at its bars; a backslash escapes a bar or a backslash."""
     parts = [""]
     for piece in _PIECE.findall(text):
         if piece == "|":
@@ -126,7 +126,10 @@ def _parts(text: str) -> list[str]:
 
 
 def _below(attribute: Taxonomy, values: list[str], text: str) -> NDArray[np.bool_]:
-    """Mark the leaves below all nodes of a label; what is missing hangs below the root."""
+    """Mark, ``(values,)``, the leaves below all nodes with label `text`; missing values hang below the root.
+
+    ``O(nodes)``.
+    """
     tree = attribute.tree
     nodes = {node for node, label in enumerate(tree.labels) if str(label) == text}
     under = np.zeros(tree.n, dtype=bool)

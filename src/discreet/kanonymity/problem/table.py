@@ -105,6 +105,8 @@ class Problem:
     ) -> Problem:
         """Code a table.
 
+        A sort of the n values of each column.
+
         Parameters
         ----------
         columns
@@ -215,6 +217,8 @@ class Problem:
 
         `labels` are as of :meth:`boxes`, with its errors. A row with a label below 0 is suppressed, and costs the
         weights of all columns. The cost is that of :meth:`boxes`.
+
+        ``(n,)`` integers: the number of the class of each row.
         """
         boxes = self.boxes(labels)
         suppressed = self.n - int(boxes.sizes.sum())

@@ -110,7 +110,7 @@ class Diverse:
             raise InvalidProblemError("demands", "one or more", "none")
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Merge, then search until the rounds or the time are over.
+        """Merge classes until all demands hold, then search until the rounds or the time are over.
 
         Raises
         ------
@@ -161,7 +161,10 @@ class Diverse:
         k: int,
         limits: SearchLimits,
     ) -> None:
-        """Improve `labels` ``(n,)`` in place: cut unions of near classes anew, until rounds or time are over."""
+        """Improve `labels` ``(n,)`` in place: cut unions of near classes anew, until rounds or time are over.
+
+        `near` ``(points, n_near)`` are near points. A round costs the square of its union's rows.
+        """
         from discreet.kanonymity.kernels.diverse import improve_diverse
 
         draw = np.array([self.seed * 104729 % 2147483646 + 1], dtype=np.int64)

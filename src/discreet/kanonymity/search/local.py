@@ -118,7 +118,10 @@ def unions_for(k: int) -> tuple[Union, ...]:
 def state_of(
     problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int
 ) -> SearchState:
-    """Write a partition as the search wants it."""
+    """Return the search state of partition `labels` ``(n,)``, -1 for suppressed rows, at most `suppress` of them.
+
+    The state has n // k classes of 2 k - 1 rows at most; `seed` starts the draws. A sort.
+    """
     from discreet.kanonymity.kernels.unions import SearchState
 
     slots = problem.n // k
@@ -148,7 +151,10 @@ def work(  # noqa: PLR0917 - the parts of one search
     limits: SearchLimits,
     stop: Event | None = None,
 ) -> None:
-    """Improve the state in place until `rounds` (``None``: no limit) or the time is over, or `stop` is set."""
+    """Improve the state in place until `rounds` (``None``: no limit) or the time is over, or `stop` is set.
+
+    The kinds of `unions` take turns; without rounds and time limit the work is bounded by the number of classes.
+    """
     from discreet.kanonymity.kernels.unions import improve
 
     unions = tuple(union for union in unions if union.work <= LOCAL.max_microseconds_per_union)
@@ -204,7 +210,7 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
     limits: SearchLimits,
     seed: int,
 ) -> NDArray[np.int32]:
-    """Improve a partition until the time is over.
+    """Improve a partition until the time is over; return labels int32 ``(n,)`` of no larger loss.
 
     Parameters
     ----------
@@ -266,14 +272,9 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
 def sides(
     problem: Problem, labels: NDArray[np.int64], parts: int, turn: int
 ) -> list[NDArray[np.int64]]:
-    """Split the classes into parts of about equal size, across a direction that changes with `turn`.
+    """Split the classes into `parts` parts of about equal size, across a direction that changes with `turn`.
 
-    Examples
-    --------
-    >>> from discreet.kanonymity.problem import Numeric
-    >>> problem = Problem.from_columns({"age": [20, 50, 21, 51]}, [Numeric("age")])
-    >>> [rows.tolist() for rows in sides(problem, np.array([0, 1, 0, 1]), 2, 1)]
-    [[0, 2], [1, 3]]
+    `labels` is ``(n,)``; returns the row indices of each part that is not empty. ``O(n m)`` and a sort of classes.
     """
     # Multiples of the golden section are spread evenly.
     slopes = [(turn * (1237 + 1013 * j) + 765 * j) % 2003 / 2003 - 0.5 for j in range(problem.m)]
@@ -290,7 +291,7 @@ def sides(
 
 
 def _within(table: NearTable, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NearTable]:
-    """Return the points of some rows, and the table restricted to these rows and points, renumbered."""
+    """Return the points of `rows` ``(r,)``, and the table restricted to these rows and points, renumbered. A sort."""
     from discreet.kanonymity.kernels.unions import NearTable
 
     part_points, point = np.unique(table.point[rows], return_inverse=True)

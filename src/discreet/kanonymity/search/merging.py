@@ -87,7 +87,11 @@ def merge_failing(
 def _partners(
     problem: Problem, labels: NDArray[np.int32], fails: NDArray[np.bool_], window: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the class that each class joins, itself by default, and a mask of the classes in a merge."""
+    """Return the class that each class joins, itself by default, and a mask of the classes in a merge.
+
+    Both are ``(classes,)``, as `fails`; `window` limits the neighbors tried, ``None`` for all. Each failing class is
+    compared with them.
+    """
     boxes = problem.boxes(labels)
     sizes, own = boxes.sizes, boxes.sizes * boxes.costs.sum(axis=1)
     target, merged = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.bool_)
@@ -112,9 +116,9 @@ def _partners(
 def _values_of_classes(
     problem: Problem, labels: NDArray[np.int32], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the different codes of each class in a column of sets, and where the codes of a class begin.
+    """Return the different codes of each class in set column `j`, class after class, and where those of a class begin.
 
-    Other columns give ``None``; the second array is ``(classes + 1,)``.
+    Other columns give ``None``; `labels` is ``(n,)``, the second array ``(classes + 1,)``. A sort.
     """
     column = problem.columns[j]
     if not column.is_set:
@@ -132,7 +136,10 @@ def _joined_loss(
     one: int,
     near: slice,
 ) -> NDArray[np.float64]:
-    """Return the loss of a class united with each of some others."""
+    """Return the loss of class `one` united with each of the classes `near`, a slice: floats ``(classes,)``.
+
+    `values` are as of :func:`_values_of_classes`, by column. ``O(classes m)``, and the values of sets.
+    """
     cost = np.zeros(near.stop - near.start)
     for j, column in enumerate(problem.columns):
         listed = values[j]
@@ -152,7 +159,10 @@ def _joined_loss(
 def _merge_at_once(
     labels: NDArray[np.int32], fails: NDArray[np.bool_], failing: Failing
 ) -> NDArray[np.int32]:
-    """Unite all failing classes with twice as many others each time, until their union does not fail."""
+    """Unite all failing classes with twice as many others each time, until their union does not fail.
+
+    `labels` is ``(n,)``, `fails` ``(classes,)``; returns new labels, int32 ``(n,)``. ``O(n log classes)``.
+    """
     passing, added = np.flatnonzero(~fails), 0
     while True:
         joined = fails.copy()

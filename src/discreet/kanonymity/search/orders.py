@@ -87,7 +87,7 @@ def snake_order(problem: Problem, columns: Sequence[int]) -> NDArray[np.int64]:
 
 
 def hilbert_order(problem: Problem) -> NDArray[np.int64]:
-    """Sort along Hilbert's curve through the codes, after Skilling's transposed form [Ski04]_.
+    """Sort along Hilbert's curve through the codes, after Skilling's transposed form [Ski04]_: row indices ``(n,)``.
 
     Codes are scaled to as many bits as m columns leave in 62; ties keep their order.
     """

@@ -173,7 +173,10 @@ def split_parts(
 def _first_nodes(
     rows: Rows, rules: Rules, limits: SearchLimits, stop: Event, pace: float | None
 ) -> list[tuple[int, int]]:
-    """Split a part until its nodes are as small as what threads share, the largest of them first."""
+    """Split a part until its nodes are small enough for threads to share.
+
+    Return (begin, end) of nodes, the largest first.
+    """
     work, least = _Work(rows, rules, stop), len(rows.words) // SPLITTING.min_parts_shared_by_threads
     try:
         while len(work.nodes) and not stop.is_set():
@@ -197,6 +200,8 @@ def _split_in_threads(  # noqa: PLR0917 - the parts of one run
     """Split parts by the rules, each in its share of the time; give the seconds that each took for a row.
 
     With a pace, what the fast rules found is kept where nodes would be left.
+
+    `parts` are (begin, end) of rows, `paces` the seconds that a fast run took for a row of each, or ``None``.
     """
     waiting = [sum(end - begin for begin, end in parts)]
 
@@ -306,7 +311,10 @@ class _Work:
         split_nodes(self.table, rules, self.room, least, SPLITTING.rows_between_clock_reads)
 
     def by_depth(self, rules: Rules, limits: SearchLimits, pace: float) -> None:
-        """Split nodes as they lie in the cache, while there is time for the fast rules to split what is left."""
+        """Split nodes, those that lie in the cache first, while there is time for the fast rules to split what is left.
+
+        `pace` is the seconds that the fast rules take for a row.
+        """
         while len(self.nodes) and not self.stop.is_set():
             if limits.left <= SPLITTING.reserve_factor * pace * int(np.diff(self.nodes).sum()):
                 return

@@ -73,7 +73,10 @@ def leave_out(
 def _best_of_column(
     problem: Problem, labels: NDArray[np.int32], k: int, j: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the largest gain of each class by suppressing a value of a column, the rows that have it, and its code."""
+    """Return the largest gain of each class by suppressing a value of column `j`, the rows that have it, and its code.
+
+    All are ``(classes,)``; a gain of 0 where fewer than k rows would stay. A sort of the rows.
+    """
     column = problem.columns[j]
     size, boxes = len(column.domain), problem.boxes(labels)
     unsuppressed = np.flatnonzero(labels >= 0)

@@ -76,7 +76,7 @@ class Top:
     parts: int
 
     def route(self, words: NDArray[np.int64], layout: RowLayout) -> NDArray[np.int32]:
-        """Return the part of each packed row: ``(n,)`` int32."""
+        """Return the part of each packed row of `words` ``(n, words)``: int32 ``(n,)``. ``O(n depth)``."""
         from discreet.kanonymity.kernels.dealing import route_rows
 
         part = np.empty(len(words), dtype=np.int32)
@@ -113,6 +113,8 @@ def first_splits(
     columns: Sequence[CodedColumn], layout: RowLayout, sample: NDArray[np.int64], n: int, k: int
 ) -> Top:
     """Split a sample until parts stand for about a sixty-fourth of the table.
+
+    Linear in the sample and its columns for each level of splits.
 
     Parameters
     ----------
@@ -176,7 +178,10 @@ def first_splits(
 
 
 def _everywhere(group: NDArray[np.int64], kind: int, largest: int) -> NDArray[np.int64]:
-    """Send codes that the sample did not have with the nearest below in an interval, else to the largest group."""
+    """Assign codes that the sample did not have, -1 in `group` ``(D,)``, to a group: the nearest below, or `largest`.
+
+    The nearest below for numbers, `kind` 0. Linear.
+    """
     known = np.flatnonzero(group >= 0)
     if kind != 0:
         return np.where(group >= 0, group, largest)

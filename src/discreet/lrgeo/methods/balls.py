@@ -60,7 +60,9 @@ class Balls:
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Solve the program and round its answer to integers; never ``None``.
+        """Solve the program of balls and tails, and round its answer to integers; not verified yet, never ``None``.
+
+        The cost is that of :meth:`Anchored.alternate`, within `limits`.
 
         Raises
         ------

@@ -53,7 +53,10 @@ class ClosedForm:
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Solve the system, and name each report after the cheapest place."""
+        """Solve the system of anchors with equal row totals, and name each report after the cheapest place: ``O(K^3)``.
+
+        Returns the channel, not verified yet; ``None`` if an anchor would be negative. `limits` are not used.
+        """
         del limits
         stated = need_problem(problem, "closed-form")
         rate = column_rate(guarantee)

@@ -43,7 +43,10 @@ class Tails:
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Even out the row totals."""
+        """Even out the row totals of exponential tails; with a `problem` name each report after the cheapest place.
+
+        Returns the channel, not verified yet. Some products with the decay; `limits` are not used.
+        """
         del limits
         near = MetricDP(
             guarantee.epsilon, guarantee.unit, _COMPARED_RADIUS_IN_STEPS * nearest(space)

@@ -108,7 +108,7 @@ def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -
 
 
 def _course(geometry: Any) -> list[tuple[float, float]]:  # noqa: ANN401 - text, points, or nothing
-    """Read a course of pairs: WKT, coordinates, or nothing; refuse a text that is no LINESTRING."""
+    """Return a course as pairs of numbers, from WKT, coordinates, or nothing; refuse a text that is no LINESTRING."""
     if isinstance(geometry, str) and geometry.strip():
         match = _WKT.fullmatch(geometry)
         if match is None:

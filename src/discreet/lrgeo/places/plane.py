@@ -67,7 +67,7 @@ DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_UNIT["km"]
 
 
 def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -> float:
-    """Return the factor c for places at some latitudes whose longitudes differ by `width` degrees at most.
+    """Return the factor c for places at `latitudes` (degrees) whose longitudes differ by `width` degrees at most.
 
     Places that are unrounded are still to be rounded to decimeters, which may widen the region.
 
@@ -124,7 +124,10 @@ def on_the_ground(guarantee: MetricDP, stretch: Fraction) -> str:
 def sphere_to_plane(
     points: NDArray[np.float64], origin: tuple[float, float], cosine: float
 ) -> NDArray[np.float64]:
-    """Convert latitudes and longitudes in degrees, ``(..., 2)``, to decimeters east and north, as floats."""
+    """Convert latitudes and longitudes in degrees, ``(..., 2)``, to decimeters east and north of `origin`, as floats.
+
+    `cosine` shrinks degrees of longitude; see :func:`cosine_for`. Same shape.
+    """
     away = points - np.array(origin)
     east = (away[..., 1] + 180) % 360 - 180
     return np.stack([east * (DEGREE * cosine), away[..., 0] * DEGREE], axis=-1)
@@ -133,7 +136,10 @@ def sphere_to_plane(
 def plane_to_sphere(
     plane: NDArray[np.float64], origin: tuple[float, float], cosine: float
 ) -> NDArray[np.float64]:
-    """Convert decimeters east and north of the origin, ``(..., 2)``, to latitudes and longitudes in degrees."""
+    """Convert decimeters east and north of the origin, ``(..., 2)``, to latitudes and longitudes in degrees.
+
+    `cosine` shrinks degrees of longitude; see :func:`cosine_for`. Same shape.
+    """
     return np.stack(
         [
             origin[0] + plane[..., 1] / DEGREE,

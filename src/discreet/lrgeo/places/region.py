@@ -181,6 +181,9 @@ class Region:
 
         See :func:`discreet.lrgeo.places.roads.place_on_roads` for the tables that it reads, its errors and its cost.
 
+        `nodes` and `edges` are the two tables, `origin` the latitude and longitude of ``(0, 0)``, and `planar` tells
+        that coordinates are east and north in the unit.
+
         Examples
         --------
         >>> corners = {"osmid": [1, 2, 3], "y": [41.89, 41.90, 41.90], "x": [12.47, 12.47, 12.48]}
@@ -257,7 +260,10 @@ class Region:
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
-        """Coordinates of reports, ``(K, 2)``: latitude and longitude, or east and north in the unit."""
+        """Coordinates of reports, ``(K, 2)`` float64, read-only.
+
+        Latitude and longitude, or east and north in the unit.
+        """
         shown = self._where(self.places.astype(np.float64))
         shown.setflags(write=False)
         return shown
@@ -308,7 +314,10 @@ class Region:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of places, origin and unit: of all that a mechanism needs to know of the region."""
+        """SHA-256, in hexadecimal, of places, origin and unit: of all that a mechanism needs to know of the region.
+
+        ``O(K)``.
+        """
         head = {
             "cosine": repr(self.cosine),
             "origin": None if self.origin is None else [repr(x) for x in self.origin],
@@ -320,6 +329,8 @@ class Region:
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
         """Return the place nearest to a point, the lowest-numbered one among equally near ones.
+
+        ``O(K)``: the distance to every place.
 
         Parameters
         ----------
@@ -363,6 +374,8 @@ class Region:
         """Return places and roads as a GeoJSON feature collection, longitude first.
 
         Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not foresee.
+
+        ``O(K + m)`` for K places and m pieces of road.
         """
         features = [
             _feature("Point", [x, y], {"place": index})

@@ -223,7 +223,11 @@ def place_on_roads(
 def _segments(
     plane: NDArray[np.float64], table: Edges, scale: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Split courses into straight pieces between integer vertices; of equal pieces keep the shortest."""
+    """Split courses into straight pieces between integer vertices; of equal pieces keep the shortest.
+
+    `plane` ``(points, 2)`` are all courses' points in decimeters, `scale` decimeters in a unit of stated lengths.
+    Returns vertices ``(n, 2)``, pieces ``(m, 2)``, lengths and whether they are one way ``(m,)``. A sort.
+    """
     rounded = np.rint(plane).astype(np.int64)
     vertices, number = np.unique(rounded, axis=0, return_inverse=True)
     number = number.ravel()
@@ -281,7 +285,10 @@ def _largest(
 
 
 def _choose(roads: Roads, step: float) -> list[tuple[int, float]]:
-    """Choose points of the roads as places: each a piece and how far along it, from 0 to 1."""
+    """Choose points of the roads as places, about `step` decimeters apart.
+
+    Each a piece and its share along it, 0 to 1.
+    """
     from scipy.spatial import KDTree
 
     ends = roads.vertices[roads.segments].astype(np.float64)
@@ -313,7 +320,7 @@ def _choose(roads: Roads, step: float) -> list[tuple[int, float]]:
 
 
 def _split(roads: Roads, chosen: list[tuple[int, float]]) -> Roads:
-    """Insert the places as vertices, and split the pieces that they lie on."""
+    """Insert the places, (piece, share of its length), as vertices, and split the pieces that they lie on."""
     vertices = roads.vertices.tolist()
     known = {tuple(vertex): number for number, vertex in enumerate(vertices)}
     cuts: dict[int, list[tuple[float, int]]] = {}

@@ -167,7 +167,7 @@ def _weights(made: NoiseDesign) -> float:
 
 
 def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDesign:
-    """Take what loses less, and say what the other one loses."""
+    """Return the design that loses less, with both losses in its trace."""
     losses = [math.inf if one.upper is None else one.upper for one in (noise, table)]
     words = " and ".join(
         f"{name} {at_most(loss)}" for name, loss in zip(("noise", "table"), losses, strict=True)
@@ -191,7 +191,10 @@ def _bounded(
     tell: Reporter,
     throw: bool,
 ) -> NoiseDesign | LatticeDesign:
-    """Prove what no mechanism with these reports can do better, and say whether that is enough."""
+    """Return the design with a lower bound on the loss of all mechanisms with these reports, and a status.
+
+    `stop` is when to end, in seconds of the clock. With `throw` raises LimitReachedError if the gap is not reached.
+    """
     upper = made.upper
     if upper is None:  # pragma: no cover - a design with a problem has a loss
         raise InvalidProblemError("gap", "a design whose loss is known", "another")

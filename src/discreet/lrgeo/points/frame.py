@@ -195,13 +195,9 @@ class PointFrame:
         return away * self.east / SCALE, (x - latitude) * self.north / SCALE
 
     def shown(self, places: NDArray[np.int64]) -> list[tuple[str, str]]:
-        """Format points of the plane: seven decimals of degrees, or exactly in the unit.
+        """Return points ``(K, 2)`` of the plane as pairs of decimal texts.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> PointFrame.plain("km").shown(np.array([[2500, 7500]]))
-        [('0.25', '0.75')]
+        Seven decimals of degrees, or exactly in the unit.
         """
         if self.origin is None:
             per = per_unit(self.unit)

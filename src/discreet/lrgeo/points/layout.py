@@ -27,7 +27,7 @@ __all__ = ["cell_sides", "plane_of", "region_of", "report_texts"]
 
 
 def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
-    """Return the frame of a region and its envelope, its places there, and the reach in decimeters.
+    """Return the frame of a region and its envelope, its places there ``(K, 2)``, and the reach, in decimeters.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
 def report_texts(
     region: Region, frame: PointFrame, places: NDArray[np.int64]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the coordinates of each place of the region as decimal texts, as reports show them."""
+    """Return the coordinates of each of `places` ``(K, 2)`` as a pair of decimal texts, as reports show them."""
     if region.origin is None:
         return tuple(frame.shown(places))
     first, second = ([f"{one:.7f}" for one in axis] for axis in region.coordinates.T.tolist())

@@ -52,7 +52,7 @@ _SURROUNDINGS = Surroundings()
 
 
 def coordinates_of(costs: ImplicitCosts) -> tuple[NDArray[np.float64], float]:
-    """Return coordinates of the places, and the radius of the sphere whose chords are between them, or 0 in a plane.
+    """Return coordinates ``(K, d)`` of the places, and the radius of the sphere of their chords, or 0 in a plane.
 
     Arcs of that sphere are the named loss: great circles, or as many of them as stored distances have.
     """
@@ -134,7 +134,11 @@ def _nearest_to_medians(
     *,
     threads: int,
 ) -> NDArray[np.int64]:
-    """Return the place nearest to the median of the places around each node, ``shape``."""
+    """Return the place nearest to the median of the places around each node of the torus, int64 of `shape`.
+
+    `places` is ``(K, 2)`` decimeters, `prior` ``(K,)``, `fall` nats a cell. A search a node, and steps over near
+    places.
+    """
     from scipy.spatial import KDTree
 
     from discreet.lrgeo.points.kernels.near_names import find_medians

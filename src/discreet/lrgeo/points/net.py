@@ -224,7 +224,7 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
 
 
 def one_of(weights: Sequence[int], bits: RandomBits) -> int:
-    """Draw an index with probability proportional to its integer weight, exactly."""
+    """Return an index drawn with probability proportional to its integer weight, exactly; linear in the weights."""
     drawn, index = bits.randrange(sum(weights)), 0
     while drawn >= weights[index]:
         drawn -= weights[index]

@@ -137,6 +137,8 @@ class PublishedNet(OnNet, PublishedPoints):
         """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
 
         It is the one in a column and a row of the net.
+
+        `column` and `row` count control points from the lower left corner of the net; they are not checked.
         """
 
     def find(self, point: object) -> NetSpot:

@@ -112,7 +112,10 @@ def mend_net(
 def _project(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float, sweeps: int, threads: int
 ) -> None:
-    """Project the columns of a table ``(control points, K)`` on the condition, in place, in sweeps over the nodes."""
+    """Project the columns of a table ``(control points, K)`` on the condition, in place, in sweeps over the nodes.
+
+    `rho` is nats a cell; stops early once nearly no node is violated. ``O(nodes K)`` a sweep.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     from discreet.lrgeo.points.kernels.nets import project_nets
@@ -147,7 +150,10 @@ def _project(
 def _around(
     cells: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """List the eight steps from each control point: where they start, their other ends, and lengths in cells."""
+    """Return the eight steps from each control point: first step of each, other ends, and lengths in cells.
+
+    ``(V + 1,)``, ``(steps,)``, ``(steps,)``, for V control points of a net of `cells`.
+    """
     wide, tall = (count + 2 for count in cells)
     i, j = np.divmod(np.arange(wide * tall), tall)
     steps = [(u, v) for u in (-1, 0, 1) for v in (-1, 0, 1) if u or v]
@@ -163,7 +169,10 @@ def _around(
 def _needed(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> NDArray[np.float64] | None:
-    """Return the additions ``(control points, K)`` at violated nodes, or ``None`` if no node is violated."""
+    """Return the additions ``(V, K)`` at control points of violated nodes, 1e-18 elsewhere.
+
+    ``None`` without a violation. `table` is ``(V, K)``, `rho` nats a cell. ``O(nodes K)``.
+    """
     needed, worst = np.full(table.shape, 1e-18), 0.0
     points = stencils(cells).points
     for nodes, length, value in gradients(cells, table):
@@ -175,7 +184,10 @@ def _needed(
 
 
 def _mixed(cells: tuple[int, int], table: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
-    """Mix the table with the mean probabilities of its reports, by the share that removes the largest violation."""
+    """Mix `table` ``(V, K)`` with the mean row, by the share that removes the largest violation; a new table.
+
+    `rho` is nats a cell. ``O(nodes K)``.
+    """
     mean = table.mean(axis=0)
     short = np.maximum(-slack(cells, table, rho)[0], 0.0) / (rho * mean)
     theta = float(short.max()) / (1 + float(short.max())) * (1 + 1e-6)

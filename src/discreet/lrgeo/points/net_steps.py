@@ -136,7 +136,10 @@ class NetIterate:
         return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
 
     def _largest(self, rows: NDArray[np.float64]) -> float:
-        """Estimate the largest squared singular value of the constraint matrix of a column, by the power method."""
+        """Estimate the largest squared singular value of the constraint matrix of a column, by the power method.
+
+        `rows` ``(nodes, K)`` scales the rows. At most eight columns, ``O(nodes)`` for each iteration.
+        """
         columns = np.unique(np.linspace(0, self.n_reports - 1, min(8, self.n_reports)).astype(int))
         points, most = self.stencils.points, 0.0
         weights = self.stencils.weights[self.stencils.kinds]
@@ -240,19 +243,22 @@ class NetIterate:
         return np.maximum(table, 0.0)
 
     def mean(self) -> NDArray[np.float32]:
-        """Return the mean of the multipliers since the start; all terms so far then count half, in place."""
+        """Return the mean of the multipliers since the start, in the layout of ``D``.
+
+        All terms so far then count half.
+        """
         mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
         self.total *= np.float32(0.5)
         self.summands *= 0.5
         return mean
 
     def bound(self, L: NDArray[np.float32], rho: float) -> float:
-        """Evaluate the lower bound of multipliers, rounded down; any are allowed, and made valid first.
+        """Return the lower bound of multipliers, rounded down; any are allowed, and made valid first. ``O(nodes K)``.
 
         Parameters
         ----------
         L
-            The multipliers.
+            The multipliers, in the layout of ``D``.
         rho
             Nats a cell, at least those of the guarantee.
 
@@ -275,7 +281,7 @@ class NetIterate:
 def _importance(
     cells: tuple[int, int], loss: NDArray[np.float64], rho: float
 ) -> NDArray[np.float64]:
-    """Return the importance of each control point: the loss around it, relative to the mean, bounded below.
+    """Return the importance of each control point ``(V,)``: the loss around it, relative to the mean, bounded below.
 
     Where people are likely, prices are high, and steps of the variables have to be short.
     """

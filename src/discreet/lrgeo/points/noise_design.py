@@ -217,7 +217,7 @@ def _lay_net(
     most_nodes: int = _MOST_NODES,
     spacing: Exact | None = None,
 ) -> tuple[ControlNet, tuple[int, int]]:
-    """Return a net over the box around places, and the size of its torus, columns and rows of nodes.
+    """Return a net over the box around places, and the size of its torus: columns and rows of nodes.
 
     `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
     coarse; a torus beyond `most_nodes` is refused.
@@ -245,7 +245,10 @@ def _lay_net(
 def _torus(
     places: NDArray[np.int64], side: int, rate: Fraction
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the cells of a net, and the size of its torus: the control points, and a margin on each side."""
+    """Return the cells of a net, and the size of its torus: the control points, and a margin on each side.
+
+    `places` is ``(K, 2)`` decimeters, `side` decimeters of a cell, `rate` epsilon per decimeter.
+    """
     wide, tall = (max(1, -(-size // side)) for size in np.ptp(places, axis=0).tolist())
     margin = math.ceil(2 * _MARGIN_NATS / (rate * side))
     m, n = (-(-(count + 2 + margin) // BLOCK_SIDE) * BLOCK_SIDE for count in (wide, tall))
@@ -253,7 +256,10 @@ def _torus(
 
 
 def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts) -> float:
-    """Return the largest distance in the plane between a place of the costs and where its net has it, in decimeters."""
+    """Return the largest distance in the plane between a place of the costs and its node in `places` ``(K, 2)``.
+
+    In decimeters, a thousandth added. ``O(K)``.
+    """
     points = np.asarray(costs.space.points, dtype=np.float64)
     if frame.origin is None or costs.space.metric != "haversine":
         exact = points * per_unit(frame.unit)
@@ -269,7 +275,10 @@ def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts
 def _certified(
     frame: PointFrame, net: ControlNet, shape: tuple[int, int], reports: int, claim: MetricDP
 ) -> NDArray[np.int64]:
-    """Return noise on the torus that passes the verifier; raise SolverError if none of a few does."""
+    """Return noise on the torus, int64 of `shape`, that passes the verifier.
+
+    Raise SolverError if none of a few does.
+    """
     rho = claim.epsilon * net.side / per_unit(frame.unit)
     for shaved in _SHAVED:
         noise = noise_table(rho, shape, shaved=shaved)

@@ -95,7 +95,7 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
 
 
 def _decay(shape: tuple[int, int], fall: float, tip: float) -> NDArray[np.float64]:
-    """Return the values of the noise on a torus, scaled to a maximum of 1."""
+    """Return the values of the noise on a torus of `shape`, not scaled: ``e^(-fall sqrt(steps^2 + tip^2))``."""
     away = [np.minimum(np.arange(size), size - np.arange(size)) for size in shape]
     square = away[0][:, None] ** 2 + away[1][None] ** 2 + tip**2
     values: NDArray[np.float64] = np.exp(-fall * np.sqrt(square))
@@ -103,7 +103,10 @@ def _decay(shape: tuple[int, int], fall: float, tip: float) -> NDArray[np.float6
 
 
 def _steepest(table: NDArray[np.float64]) -> float:
-    """Return the largest slope relative to the value at the corners of four cells; elsewhere it is smaller."""
+    """Return the largest slope, a cell, relative to the value at the corners of four cells; elsewhere it is smaller.
+
+    `table` is the noise ``(m, n)``; linear.
+    """
     following = np.roll(table, -1, 0)
     both, across = table + following, following - table
     value = both + np.roll(both, -1, 1)

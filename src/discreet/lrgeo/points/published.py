@@ -307,7 +307,7 @@ def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_texts(data: Mapping[str, Any]) -> None:
-    """Raise if the origin or a coordinate of a report is not a decimal."""
+    """Raise InvalidProblemError if the origin or a coordinate of a report is not a decimal text; linear."""
     stated = data["origin"]
     texts = [*([] if stated is None else stated), *(one for pair in data["shown"] for one in pair)]
     if not all(isinstance(text, str) for text in texts):

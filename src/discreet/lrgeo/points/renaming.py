@@ -101,7 +101,10 @@ def renamed(
 
 
 def _blurred(table: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of each step of a point to a node: noise and the step to a control point."""
+    """Return the probability ``(m, n)`` of each step of a point to a node: noise, and the step to a control point.
+
+    `table` is the noise, `weights` ``(2, taps)`` the steps along each axis.
+    """
     for axis, parts in enumerate(weights):
         table = sum(
             (part * np.roll(table, step, axis) for step, part in enumerate(parts)),
@@ -116,7 +119,11 @@ def _everywhere(
     weights: NDArray[np.float64],
     cost: NDArray[np.float64],
 ) -> Renamed:
-    """Compare all reports at all nodes, some rows of the torus at a time."""
+    """Compare all reports at all nodes, some rows of the torus at a time: names and loss. ``O(m n P K)``.
+
+    `table` ``(m, n)`` is the noise, `first` ``(P, 2)`` and `weights` ``(P, 2, taps)`` the steps of places, `cost`
+    ``(P, K)``.
+    """
     m, n = table.shape
     places = np.arange(len(first))
     rows = max(1, _TUNING.most_held // (n * max(len(first), 1)))
@@ -147,7 +154,11 @@ def _around(
     cost: NDArray[np.float64],
     threads: int,
 ) -> Renamed:
-    """Compare all reports at every fourth node of every fourth row, then the best of these at the nodes between."""
+    """Compare all reports at every fourth node of every fourth row, then the best of these at the nodes between.
+
+    `table` ``(m, n)`` is the noise, `first` ``(P, 2)`` and `weights` ``(P, 2, taps)`` the steps of places, `cost`
+    ``(P, K)``. Returns names and loss. ``O(m n P K / 16)``.
+    """
     from discreet.lrgeo.points.kernels.renaming import likely_at, name_blocks
 
     m, n = table.shape

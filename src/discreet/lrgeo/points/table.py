@@ -103,6 +103,8 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
 
         It is the one in a column and a row of the net.
+
+        `column` and `row` count control points from the lower left corner of the net; a view, ``O(1)``.
         """
         weights: NDArray[np.int64] = self.weights[column * self.net.points[1] + row]
         return weights

@@ -215,7 +215,11 @@ class _Search:
         self.steps, self.trace = 0, [f"net of {estimate(self.rho, 4)} nats a cell."]
 
     def solve(self, gap: float, effort: float) -> None:
-        """Take steps; look at the bound, and hand in an iterate, more and more rarely."""
+        """Take steps until the gap or the effort is reached or time is up; keep the best verified mechanism and bound.
+
+        The bound is evaluated, and an iterate repaired, more and more rarely. A step costs ``O(nodes K)``, `effort`
+        is the sum of these.
+        """
         rho = float(self.rho)
         state = NetIterate(
             self.net.cells,
@@ -252,7 +256,7 @@ class _Search:
         self.trace.append(f"{state.count} primal-dual steps, {state.restarts} restarts.")
 
     def _away(self) -> NDArray[np.float64]:
-        """Return the distances from control points to reports, ``(control points, K)``, in sides of a cell."""
+        """Return the distances from control points to reports, floats ``(V, K)``, in sides of a cell."""
         columns, rows = np.divmod(np.arange(len(self.cost)), self.net.points[1])
         at = (np.stack([columns, rows], axis=1) - 0.5)[:, None]
         home = (self.places - self.net.low) / self.net.side
@@ -260,7 +264,10 @@ class _Search:
         return away
 
     def _look(self, state: NetIterate, rho: float) -> float:
-        """Update the lower bound, and return the loss that the iterate would have if it satisfied the condition."""
+        """Update the lower bound, and return the loss of the iterate with its rows scaled to sum 1.
+
+        It is no upper bound: the iterate may violate the condition. `rho` is nats a cell. ``O(nodes K)``.
+        """
         # The bound is for all of epsilon: a little less of the decay is all that the multipliers lose.
         for multipliers in (state.L, state.mean()):
             self.lower = max(self.lower, state.bound(multipliers, rho))
@@ -338,7 +345,7 @@ def _net(
     rate: Fraction,
     spacing: Exact | None,
 ) -> ControlNet:
-    """Return a net over the box around places: the finest of a few whose table is small enough, or a refusal.
+    """Return a net over the box around places: the finest of a few whose table is small enough.
 
     `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter.
     """
@@ -360,7 +367,7 @@ def _net(
 def _on_points(
     net: ControlNet, places: NDArray[np.int64], cost: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Move what reports cost at places to the control points that are drawn there."""
+    """Return the cost ``(V, K)`` at control points from `cost` ``(P, K)`` at `places` ``(P, 2)`` drawn there."""
     first, weights = net.coefficients(places)
     columns, rows = net.points
     moved = np.zeros((columns * rows, cost.shape[1]))

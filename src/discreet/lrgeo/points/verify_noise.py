@@ -155,7 +155,10 @@ def _condition(claimed: ClaimedNoise) -> Check:
 def _along(
     c: NDArray[np.int64], axis: int, kind: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return twice the value and twice the slope, at a knot of two cells or in the middle of one."""
+    """Return twice the value and twice the slope along `axis`, at a "knot" of two cells or in the middle of one.
+
+    Both have the shape of `c`, ``(m, n)`` int64, a torus.
+    """
     following = np.roll(c, -1, axis)
     if kind == "knot":
         return c + following, 2 * (following - c)

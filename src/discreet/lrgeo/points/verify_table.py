@@ -129,7 +129,10 @@ def _condition(claimed: ClaimedTable) -> Check:
 
 
 def _across(c: NDArray[np.int64], line: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return twice the value and twice the slope along the first axis at one line: a knot, or a middle."""
+    """Return twice the value and twice the slope along the first axis of `c` at one line.
+
+    A knot if even, else a middle. Arrays of one dimension less, int64.
+    """
     a = line // 2
     if line % 2 == 0:
         return c[a] + c[a + 1], 2 * (c[a + 1] - c[a])

@@ -87,7 +87,10 @@ def prices_of_blocks(
 
 
 def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[np.int64]:
-    """Return the reports that may need prices in a block of secrets `inside`, those beyond `far` left out."""
+    """Return the reports that may need prices in a block of secrets `inside`, those beyond `far` left out.
+
+    Returns their indices, rising. ``O(secrets reports)``.
+    """
     if far == np.inf or part.home is None:
         return np.arange(part.n_reports)
     cost = part.cost[inside]
@@ -99,7 +102,11 @@ def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[
 def _connected_blocks(
     part: Part, labels: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], Adjacency]]:
-    """Yield the connected components of blocks, each with its constraints."""
+    """Yield the connected components of blocks, `labels` ``(n,)``.
+
+    Indices of their secrets, and constraints between them. Components of one secret are left out. A pass over the
+    constraints for each component.
+    """
     stated = part.constraints
     i, j = stated.pairs.T
     within = stated.subgraph(np.flatnonzero(labels[i] == labels[j]))

@@ -101,7 +101,7 @@ class Multipliers:
 
     @classmethod
     def stack(cls, parts: list[Multipliers]) -> Multipliers:
-        """Concatenate prices."""
+        """Concatenate the prices of several parts, in their order."""
         empty = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([empty, *(part.report for part in parts)]),
@@ -121,7 +121,10 @@ class Multipliers:
 
 
 def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray[np.int32]:
-    """Read indices of a shape as read-only int32; refuse another shape, negative ones, or 2^31 and more."""
+    """Read indices of a shape as read-only int32.
+
+    Raise InvalidProblemError for others, negative ones, or 2^31 and more.
+    """
     array = np.asarray(index)
     if array.shape != shape:
         raise InvalidProblemError(field, f"shape {shape}", f"shape {array.shape}")
@@ -271,6 +274,9 @@ def _bracket_sums(
     """Return the positive and the negative price terms of each bracket, and the number of summands.
 
     Each is of `shape`, (classes, reports). A price of an unconstrained pair or of no report is refused.
+
+    `classes` ``(n,)`` numbers secrets by class; `epsilon` is exact, per unit. An exponential for each different
+    length that is priced, and a bisection for each price.
     """
     from discreet.metricdp.kernels.brackets import add_prices, mark_priced
 
@@ -301,7 +307,11 @@ def _bracket_sums(
 def _merge_duplicates(
     table: NDArray[np.float64], constraints: Adjacency
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Merge secrets at distance 0; return the costs, the sizes and the labels of the classes."""
+    """Merge secrets at distance 0: add up their rows of `table` ``(n, reports)``.
+
+    Return costs, sizes and labels of classes. Costs are ``(classes, reports)``, sizes ``(classes,)``, labels
+    ``(n,)``. Linear in the table and the constraints.
+    """
     n = constraints.n
     zero_length = constraints.pairs[constraints.lengths == 0]
     if not len(zero_length):
@@ -381,7 +391,11 @@ def route_demands(
 def _parents(
     home: NDArray[np.int64], D: NDArray[np.int64], near: NDArray[np.bool_], constraints: Adjacency
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the last constraint of a shortest path to each near secret: its first end, and its length."""
+    """Return the last constraint of a shortest path from each home to each near secret: its first end, and its length.
+
+    `home` is ``(reports,)``; `D`, the lengths of paths, `near` and both results are ``(n, reports)``. A pass over the
+    reports for each constraint at most.
+    """
     n = constraints.n
     direct = np.full((n, n), -1, dtype=np.int64)
     i, j = constraints.pairs.T

@@ -209,7 +209,10 @@ def _search(
     threads: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[TiledIterate, LocalBound]:
-    """Take steps until the bound is within the gap of the estimated loss or time is up; then polish multipliers."""
+    """Take steps until the bound is within `gap` of the estimated loss or time is up; then polish multipliers.
+
+    Returns the iterate with its best multipliers, and the bound. A step is linear in the multipliers of all tiles.
+    """
     start = clock()
     end = math.inf if time_limit is None else start + time_limit
     state = plan.state(threads)
@@ -263,7 +266,7 @@ def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np
 def length_table(
     source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute all lengths between secrets i and j, ``(len(i), len(j))`` in stored units."""
+    """Return all lengths between secrets `i` and `j`, floats ``(len(i), len(j))`` in stored units, in as many steps."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
@@ -271,7 +274,11 @@ def length_table(
 def near_groups(
     source: Lengths, homes: NDArray[np.int64], max_size: int = _REPORTS_PER_TILE
 ) -> list[NDArray[np.int64]]:
-    """Divide reports into groups of near ones by halving: each half is nearer to one of two distant reports."""
+    """Divide reports into groups of near ones by halving: each half is nearer to one of two distant reports.
+
+    `homes` ``(reports,)`` are their secrets; returns sorted indices of groups of at most `max_size`. ``O(reports log
+    reports)`` lengths, and sorts.
+    """
     todo, groups = [np.arange(len(homes))], []
     while todo:
         group = todo.pop()
@@ -367,14 +374,17 @@ class Plan:
         return sum(bytes_of(*sizes) for sizes in self._sizes(reach))
 
     def _sizes(self, reach: float) -> Iterator[tuple[int, int, int]]:
-        """Count secrets, constraints and reports of each tile."""
+        """Yield the numbers of secrets, constraints and reports of each tile at a `reach` in nats.
+
+        Linear in all for each.
+        """
         i, j = self.graph.pairs.T
         for group, away in zip(self.groups, self.away, strict=True):
             inside = away <= reach
             yield int(inside.sum()), int((inside[i] & inside[j]).sum()), len(group)
 
     def state(self, threads: int) -> TiledIterate:
-        """Return the start of the steps, its tiles prepared."""
+        """Return the start of the steps, its tiles prepared: channel of exponential decay, multipliers 0."""
         graph, n = self.graph, self.graph.n
         nats: NDArray[np.float64] = np.asarray(self.rate * graph.lengths, dtype=np.float64)
         step = float(np.median(nats))
@@ -418,9 +428,9 @@ class Plan:
     def _tile(
         self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
     ) -> Tile:
-        """Return the tile of a group of reports, on the secrets `inside` and the constraints between them.
+        """Return the tile of reports `group` ``(r,)`` on secrets `inside` ``(s,)`` and the constraints between them.
 
-        `nats` are the lengths of all constraints of the graph.
+        `nats` ``(m,)`` are the lengths of all constraints of the graph. ``O(m + s r)``; without multipliers yet.
         """
         graph = self.graph
         place = np.full(graph.n, -1)
@@ -502,7 +512,10 @@ class Plan:
         np.minimum(self.far, least, out=self.far)
 
     def _typical_costs(self) -> NDArray[np.float64]:
-        """Estimate the mean contribution to the loss of the secrets around each one, weighted by ``e^(-2 nats)``."""
+        """Estimate the mean contribution to the loss of the secrets around each one, ``(n,)``; weights ``e^(-2 nats)``.
+
+        A sample of the reports is looked at, ``O(n)`` times their number.
+        """
         n, k = self.graph.n, len(self.homes)
         some = np.arange(0, k, -(-k // _TUNING.max_sampled_reports))
         step = max(1, _TUNING.pairs_per_block // len(some))
@@ -520,7 +533,10 @@ class Plan:
         return smooth
 
     def lower_bound(self, state: TiledIterate) -> float:
-        """Evaluate the bound of the best multipliers, rounded down, tile by tile."""
+        """Return the bound of the best multipliers, rounded down, computed tile by tile.
+
+        Linear in costs and multipliers.
+        """
         least = self.far.copy()
         for tile in self.tiles:
             prices = tile.prices(LEAST_PRICE, state.unit)

@@ -89,7 +89,10 @@ def _nearest_edges(
 
 
 def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:
-    """Return the indices of the edges of a greedy matching, in descending order of `value` ``(m,)``."""
+    """Return the indices of the edges of a greedy matching, in descending order of `value` ``(m,)``; a sort.
+
+    `pairs` is ``(m, 2)``, with ends below `n`; edges whose value is not positive are left out.
+    """
     free, chosen = [True] * n, []
     order = np.argsort(-value, kind="stable")
     ends = pairs[order].tolist()

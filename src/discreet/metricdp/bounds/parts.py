@@ -185,7 +185,10 @@ def bound_by_parts(
 
 
 def _arcs(chords: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-    """Return the arcs above chords of a unit sphere, times the radius, or lengths as they are."""
+    """Return the arcs above chords of a unit sphere, times the radius, or `chords` as they are for radius 0.
+
+    Same shape.
+    """
     if not radius:
         return chords
     arcs: NDArray[np.float64] = 2 * radius * np.arcsin(np.minimum(chords / 2, 1.0))
@@ -195,7 +198,10 @@ def _arcs(chords: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
 def _triangulation(
     space: MetricSpace, flat: NDArray[np.float64], inside: NDArray[np.int64]
 ) -> Adjacency:
-    """Return the sides of the Delaunay triangles of some places as constraints: any set of pairs gives a bound."""
+    """Return the sides of the Delaunay triangles of places `inside` as constraints: any set of pairs gives a bound.
+
+    `flat` ``(n, 2)`` are points in the plane. ``O(s log s)`` for s places.
+    """
     from scipy.spatial import Delaunay
 
     triangles = Delaunay(flat[inside]).simplices

@@ -86,7 +86,10 @@ def _expected_costs(
     weighed: NDArray[np.int64],
     candidates: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the cost of each report under each name, ``(reports, names)``, summed over the weighed secrets."""
+    """Return the cost of each report under each name, ``(reports, names)``, summed over the weighed secrets.
+
+    `reports`, `weighed` and the names `candidates` are indices; ``O(weighed reports names)``, in blocks.
+    """
     expected, step = (
         np.zeros((len(reports), len(candidates))),
         max(1, _PAIRS_PER_BLOCK // len(candidates)),

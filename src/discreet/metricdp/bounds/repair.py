@@ -289,7 +289,7 @@ def _read(
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Scale rows to sum 1, in place, refuse zero rows, and set columns to zero in components that hardly use them."""
+    """Scale rows of ``(n, k)`` to sum 1, in place; refuse zero rows; zero out columns hardly used in a component."""
     np.maximum(table, 0.0, out=table)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
@@ -313,7 +313,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     threads: int,
     is_late: Callable[[], bool],
 ) -> _Frame:
-    """Return what all closures of a repair share: constraints as a sparse graph, lengths in nats, scale and limits."""
+    """Return what all closures of a repair share: sparse graph of `binding`, lengths in nats, scale and limits."""
     n = binding.n
     nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
     nearest = np.full(n, np.inf)
@@ -345,7 +345,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a matrix ``(n, k)`` that has slack without a closure, or ``None``, at the cost of edges times reports."""
+    """Return `table` ``(n, k)`` if it has slack without a closure, or ``None``, at the cost of edges times reports."""
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
@@ -356,7 +356,7 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
 def _least_slack(
     table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
 ) -> float | None:
-    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack.
+    """Return the least slack, in nats, of the edges between different rows; ``None`` if an edge has none.
 
     `table` and the logarithms `logs` of its scaled rows have a row for each secret.
     """
@@ -445,7 +445,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Return the table unchanged if it has slack and rounding it is cheap, else closed at the cheapest delta."""
+    """Return ``(n, k)`` as it is if it has slack and rounding is cheap, else closed at the cheapest delta."""
     unchanged = _keep_unchanged(table, frame)
     if unchanged is not None and _rounding_is_cheap(unchanged, price, _TUNING.unchanged_loss):
         return unchanged
@@ -453,7 +453,7 @@ def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.flo
 
 
 def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Close at the delta, to one digit, at which slack and rounding add the same loss.
+    """Close `table` ``(n, k)`` at the delta, to one digit, at which slack and rounding add the same loss.
 
     A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``.
     """
@@ -540,7 +540,7 @@ def _rounding_is_cheap(closed: _Closed, price: NDArray[np.float64], part: float)
 
 
 def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> float:
-    """Estimate the loss added by the rounding: theta times the loss of the uniform report."""
+    """Return an estimate of the loss added by rounding: theta times the loss of the uniform report; ``O(n k)``."""
     support = closed.matrix > 0
     reports = support.sum(axis=1)
     theta = mixing_weight(int(reports.max()), closed.slack, limbs)

@@ -227,7 +227,7 @@ def tail_channel(
 
 
 def _remap(channel: AnchoredChannel, costs: ImplicitCosts) -> tuple[AnchoredChannel, float]:
-    """Return the channel with renamed reports, or as it is if that loses less, and its expected loss."""
+    """Return the channel with renamed reports, or as it is if that loses less, and its expected loss: ``O(n K)``."""
     candidates = [channel, rename_reports(channel, costs)]
     losses = [expected_loss(candidate, costs) for candidate in candidates]
     best = int(np.argmin(losses))
@@ -279,7 +279,11 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
 
 
 def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: int) -> TailDesign:
-    """Return the first verified design among the candidate shares, or the exponential mechanism."""
+    """Return the first verified design among the candidate shares, or the exponential mechanism.
+
+    `rounds` limits the products with the decay for each share; without any, the exponential mechanism is made at
+    once.
+    """
     slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0
     operators = _operators(space) if rounds else None
@@ -325,7 +329,7 @@ def _to_integers(
     parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
-    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows.
+    """Round `anchors` ``(n,)``, scaled to their largest sum, to integers, with the least lift that the theorem allows.
 
     `parts` are the shares of epsilon for the totals, and of the rest for rounding. Secrets that nearly coincide are
     refused.
@@ -419,7 +423,7 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
 
 
 def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
-    """Compute all distances ``(n, n)`` in single precision, in blocks; the channel computed from them is verified."""
+    """Return all distances ``(n, n)`` in single precision, in blocks; the channel computed from them is verified."""
     n, source = space.n, space.source
     lengths = np.empty((n, n), dtype=np.float32)
     every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)
@@ -435,7 +439,10 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
 
 
 def _convolution(height: int, width: int, rate: float) -> Operator:
-    """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform."""
+    """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform.
+
+    Vectors are ``(height * width,)``, distances in steps of the grid. ``O(n log n)`` each.
+    """
     from scipy.fft import irfft2, next_fast_len, rfft2
 
     shape = (next_fast_len(2 * height - 1, real=True), next_fast_len(2 * width - 1, real=True))

@@ -15,7 +15,11 @@ __all__ = ["add_prices", "mark_priced"]
 
 @part
 def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int32]) -> int:
-    """Look up the pair (low, high) among pairs in lexicographic order; -1 where it is none."""
+    """Return the index of pair (low, high) among pairs in lexicographic order, or -1; a bisection.
+
+    Pairs of lower end i are ``starts[i]`` to ``starts[i + 1] - 1``, ``(n + 1,)``; `ends` ``(m,)`` are their higher
+    ends.
+    """
     if high + 1 >= len(starts):
         return -1
     first, last = starts[low], starts[low + 1]
@@ -42,6 +46,8 @@ def mark_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 
     Prices are ``(prices,)`` arrays, ``used`` is ``(constraints,)``. Pairs whose lower secret is i are those from
     ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``. A bisection a price.
+
+    `n_reports` bounds the report of a price.
     """
     for p in range(len(report)):
         place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)

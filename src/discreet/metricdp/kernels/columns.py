@@ -57,7 +57,10 @@ def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
 
 @kernel
 def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return ``max_k |L_ik - L_jk|`` for each pair of rows, ``(pairs,)``, in ``O(pairs columns)``."""
+    """Return ``max_k |L_ik - L_jk|`` for each pair of rows, ``(pairs,)``, in ``O(pairs columns)``.
+
+    `L` is ``(n, columns)``, `pairs` ``(pairs, 2)``.
+    """
     n_columns = L.shape[1]
     whole = n_columns - n_columns % 16
     farthest = np.empty(len(pairs))
@@ -103,6 +106,9 @@ def swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     at its far end. The rule with four nodes errs by ``3e-10 (2 b)^9 |f^(8)| / 512``, and there the eighth derivative of
     the integrand is at most some ``1385 (1 + epsilon r)^8`` times it, whence less than 1e-10 of a side and, measured,
     2e-12 of the mass.
+
+    `points` is ``(n, 2)``, `normals` ``(segments, 2)``, `offsets` ``(segments,)``, `spans` ``(segments, 2)``; the
+    nodes and weights are of both rules on [-1, 1]. Returns ``(n, segments)``, in as many integrals.
     """
     swept = np.zeros((len(points), len(normals)))
     for i in range(len(points)):

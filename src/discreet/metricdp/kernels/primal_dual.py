@@ -52,14 +52,16 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     sums: NDArray[np.float64],
     moved: NDArray[np.float64],
 ) -> None:
-    """Take one reflected step, averaged with the anchor, in the chunks of blocks from ``first`` to ``last``, in place.
+    """Take one reflected step, averaged with the anchor, in the chunks of blocks ``first`` to ``last - 1``, in place.
 
-    Chunk c has the blocks ``cuts[c]`` to ``cuts[c + 1]`` of 16 reports. ``X``, ``X0``, ``S``, ``W`` and ``G`` are
-    ``(blocks, n, 16)``: variables, anchor, scale, scaled cost, and what the multipliers add to reduced costs, which is
-    kept up; ``R`` has the scales of ratios, ``L`` and ``L0`` two rows a constraint, for its directions. ``ends`` ``(m,
-    2)`` and ``shrink`` ``(m,)`` are the constraints and ``e^-nats``, ``y`` the row multipliers, ``tau`` and ``sigma``
-    the steps. Each chunk has its rows of ``sums``, the row sums of the reflected point, and ``moved``, the squared
-    lengths of both halves of the step; ``Z`` and ``rows`` are room to work in. The cost is ``O(n + m)`` a report.
+    Chunk c has the blocks ``cuts[c]`` to ``cuts[c + 1] - 1`` of 16 reports. ``X``, ``X0``, ``S``, ``R``, ``W`` and
+    ``G`` are ``(blocks, n, 16)``: variables, anchor, scale, scale of ratios, scaled cost, and what the multipliers
+    add to reduced costs, which is kept up. ``L`` and ``L0`` are ``(blocks, 2 m, 16)``, two rows a constraint for its
+    directions: multipliers and anchor. ``ends`` ``(m, 2)`` and ``shrink`` ``(m,)`` are the constraints and
+    ``e^-nats``, ``y`` ``(n,)`` the row multipliers, ``tau`` and ``sigma`` the steps, ``weight`` the share of the new
+    point. ``sums`` ``(chunks, n)`` gets the row sums of the reflected point, ``moved`` ``(chunks, 2)`` the squared
+    lengths of both halves of the step; ``Z`` and ``rows`` ``(chunks, n, 16)`` are working memory. The cost is ``O(n +
+    m)`` a report.
     """
     n, m = X.shape[1], len(shrink)
     rest = np.float32(1.0) - weight
@@ -96,6 +98,8 @@ def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float
 
     What is below ``least`` becomes zero: where squares and products leave the normal floats, they take a hundred times
     as long.
+
+    Both are ``(blocks, rows, 16)``, changed in place. Linear.
     """
     total = 0.0
     for b in range(len(table)):
@@ -120,7 +124,10 @@ def anchor_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
     G: NDArray[np.float32],
     least: float,
 ) -> float:
-    """Make the multipliers the new anchor, as :func:`anchor`, and add up anew what they do to reduced costs."""
+    """Make the multipliers the new anchor, as :func:`anchor`, and add up anew what they do to reduced costs.
+
+    Arrays are as of :func:`step`. ``O(m)`` a report.
+    """
     total = anchor(L, L0, least)
     G[:] = np.float32(0.0)
     for b in range(len(L)):
@@ -194,6 +201,8 @@ def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that leaves
     the bracket of one end as it was, and raises that of the other.
+
+    `F` ``(n, reports)`` gets the sums; the other arrays are as of :func:`step`. ``O(n + m)`` a report.
     """
     n = R.shape[1]
     m, n_reports = len(shrink), F.shape[1]
@@ -237,6 +246,8 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 
     Blocks are those from ``first`` to ``last``, ``secrets`` and ``reports`` the names of rows and columns, prices are
     multiplied by ``scale``. What is found beyond the room that there is, is only counted.
+
+    `L`, `R`, `ends` and `shrink` are as of :func:`step`, the last four ``(room,)``. ``O(m)`` a report.
     """
     found, room = 0, len(price)
     zero = np.float32(0.0)

@@ -147,7 +147,11 @@ class Anchored:
         return Candidate("anchored", matrix, None, note, facts)
 
     def alternate(self, part: Part, limits: PartLimits) -> Answer:
-        """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`."""
+        """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`.
+
+        `part` is a component of the problem; `limits` holds the seconds, of which the share ``self.share`` is used.
+        Each round solves one program and prices ``n K`` entries.
+        """
         seconds = None if limits.seconds is None else self.share * limits.seconds - limits.handling
         stop = np.inf if seconds is None else clock() + max(0.0, seconds)
 
@@ -191,7 +195,10 @@ class Anchored:
 
 
 def _costs(blocks: Blocks, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the costs of the variables from the cost of each secret in each column."""
+    """Return the costs of the variables ``(variables,)`` from `cost` ``(n, columns)``, of each secret in each column.
+
+    ``O(n columns)``; the variable of a tail costs the sum over it.
+    """
     inside = blocks.row >= 0
     priced = np.zeros(len(blocks.block))
     priced[inside] = cost[blocks.row[inside], blocks.block[inside]]
@@ -285,7 +292,12 @@ def _ratios(
     inside: NDArray[np.bool_],
     number: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return rows ``u[small] <= e^power u[large]`` inside each ball, and the tightest two of a secret and its tail."""
+    """Return rows ``u[small] <= e^power u[large]`` inside each ball, and the tightest two of a secret and its tail.
+
+    `pairs` ``(m, 2)`` and `nats` ``(m,)`` are the constraints; `beyond` ``(n, k)`` the nats past the nearest outside
+    secret, `inside` ``(n, k)`` the balls, `number` ``(n + 1, k)`` the variables, the last row those of tails. Three
+    arrays ``(rows,)``. A pass over the neighbors of each secret in each ball.
+    """
     n = len(inside)
     ends = np.concatenate([pairs, pairs[:, ::-1]]).astype(np.int64)
     order = np.argsort(ends[:, 0], kind="stable")
@@ -317,7 +329,7 @@ def _ratios_of_all(
     inside: NDArray[np.bool_],
     number: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of :func:`_ratios` for all pairs, report by report and without a list of pairs.
+    """Return the rows of :func:`_ratios` for all pairs, report by report; ``O(n)`` for each secret in a ball.
 
     `apart` is ``(n, n)`` nats; the others, ``(n, k)`` and `number` with one row more, are as of :func:`_ratios`.
     """

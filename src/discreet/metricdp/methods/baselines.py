@@ -83,9 +83,9 @@ class Exponential:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Return the channel ``z_ik`` proportional to ``e^(-epsilon d(i, k) / 2)``.
+        """Return the channel ``z_ik`` proportional to ``e^(-epsilon d(i, k) / 2)``, as ``(n, K)`` floats.
 
-        ``O(n K)`` after all shortest paths.
+        `part` is a component with n secrets and K reports; `limits` is not used. ``O(n K)`` after all shortest paths.
         """
         nats = -0.5 * part.rate * part.paths[:, part.places]
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))

@@ -164,7 +164,11 @@ class Benders:
     def _without_master(
         self, layout: Layout, anchor: NDArray[np.float64], rows: int, limits: PartLimits
     ) -> Candidate:
-        """Return the result of steps on the complete program, with the better of their bound and that of the blocks."""
+        """Return the result of steps on the complete program, with the better of their bound and that of the blocks.
+
+        `anchor` ``(n, k)`` is a private channel, taken where steps give none; `rows` are those of the program. Half
+        of the time is for the blocks.
+        """
         part, start = layout.part, clock()
         half = None if limits.seconds is None else limits.seconds / 2
         prices = prices_of_blocks(part, layout.split.labels, replace(limits, seconds=half))
@@ -203,7 +207,10 @@ class Benders:
     def _candidate(
         self, layout: Layout, chains: Chains, result: BendersResult, anchor: NDArray[np.float64]
     ) -> Candidate:
-        """Return the channel and the prices of a run, with its facts; without a solution the channel is the anchor."""
+        """Return the channel and the prices of a run, with its facts.
+
+        Without a solution the channel is `anchor` ``(n, k)``.
+        """
         split, last_iteration = layout.split, result.history[-1] if result.history else None
         matrix = anchor if result.x is None else np.maximum(result.x, 0.0).reshape(anchor.shape)
         iterations = 0 if last_iteration is None else last_iteration.iteration

@@ -124,14 +124,20 @@ class ConstOPT:
     def _candidate(
         self, matrix: NDArray[np.float64], free: NDArray[np.bool_], rows: int, attempts: int
     ) -> Candidate:
-        """Return the channel with its facts: the share of free entries, rows, and attempts."""
+        """Return the channel `matrix` ``(n, k)`` with its facts.
+
+        Share of entries in `free` ``(n, k)``, rows, attempts.
+        """
         share = float(free.mean())
         note = f"ConstOPT with {printed_share(share)} of the entries free had {rows} rows (radius number {attempts})."
         facts = {"rate": str(self.rate), "free entries": int(free.sum()), "rows": rows}
         return Candidate("constopt", matrix, None, note, facts)
 
     def _radius(self, nats: NDArray[np.float64], part: Part) -> float:
-        """Return the first free radius in nats, increased by more than rounding errors so that ties are included."""
+        """Return the first free radius in nats, raised by more than rounding errors: ties are included.
+
+        `nats` is ``(n, n)``.
+        """
         if self.free is not None:
             return float(part.epsilon * self.free) * (1 + 1e-9)
         to_others = np.where(np.eye(part.n, dtype=bool), np.inf, nats)
@@ -145,7 +151,11 @@ class ConstOPT:
         free: NDArray[np.bool_],
         limits: PartLimits,
     ) -> NDArray[np.float64]:
-        """Solve the program of the free entries ``(n, k)`` and return the channel; `home` is each report's secret."""
+        """Solve the program of the free entries ``(n, k)`` by the simplex method, and return the channel ``(n, k)``.
+
+        `nats` is ``(n, n)``; `home` ``(k,)`` is each report's secret. A row for each pair of free entries of a
+        column.
+        """
         from discreet.core.lp import solve
 
         form = _Form(part, nats, float(self.rate) * nats[:, home], free)
@@ -206,7 +216,11 @@ class _Form:
         return LinearProgram(scaled, matrix, row_lower=lower, row_upper=upper)
 
     def _ratios(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the privacy rows of a column: variable, bounding variable, and the nats between them."""
+        """Return the privacy rows of column k.
+
+        Variable, bounding variable, and the nats between them, ``(rows,)`` each. The square of the free entries; rows
+        beyond the exponents of floats are left out.
+        """
         near, far = np.flatnonzero(self.free[:, k]), np.flatnonzero(~self.free[:, k])
         decay = self.decay[:, k]
         between = self.nats[np.ix_(near, near)] + decay[near][:, None] - decay[near][None, :]

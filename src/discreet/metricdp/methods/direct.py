@@ -185,6 +185,8 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
 
     Row ``e K + k`` of the first ``m K`` is ``z_ik - e^(epsilon d) z_jk <= 0`` for constraint e = (i, j); the same
     place of the next ``m K`` has i and j exchanged; then one row for each secret.
+
+    ``4 m K + n K`` nonzeros.
     """
     from scipy.sparse import csr_array
 
@@ -213,7 +215,7 @@ def _optimum_scale(part: Part) -> float:
 
 
 def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
-    """Return the prices of the constraints from the solver's duals, without those of the wrong sign."""
+    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out."""
     m, k = len(edges), part.n_reports
     dual = ratio_prices(solution, 2 * m * k) * _optimum_scale(part)
     priced = np.flatnonzero(dual)
@@ -222,7 +224,7 @@ def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
 
 
 def ratio_prices(solution: LPSolution, count: int) -> NDArray[np.float64]:
-    """Return the prices of the first rows, which are all of the form ``<= 0``."""
+    """Return the prices ``(count,)`` of the first rows, which are all of the form ``<= 0``; none negative."""
     if solution.row_duals is None:
         raise SolverError("HiGHS", "no multipliers", "of an optimal solution")  # pragma: no cover
     prices: NDArray[np.float64] = np.maximum(-solution.row_duals[:count], 0.0)

@@ -118,7 +118,11 @@ class TailsAndHub:
         stop: float | None,
         threads: int,
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the optimal heights, or the best private ones within the time, and the number of programs."""
+        """Return the optimal heights ``(k,)``, or the best private ones within the time, and the number of programs.
+
+        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the objective, `decay` ``(n, n)`` is ``e^-nats``. A
+        linear program a round.
+        """
         from discreet.core.lp import LinearModel, LinearProgram
         from discreet.core.lp.program import SMALLEST_ENTRY
 
@@ -154,10 +158,10 @@ class TailsAndHub:
 def _shrink_heights(
     heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Multiply all heights by the largest factor with which the rest of the rows keeps its ratios.
+    """Multiply `heights` ``(k,)`` by the largest factor with which the rest of the rows keeps its ratios.
 
-    With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for
-    ``t <= (1 - e_ij) / (1 - e_ij + v)``.
+    ``O(n k + n^2)``. With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at
+    most 0 for ``t <= (1 - e_ij) / (1 - e_ij + v)``.
     """
     rest = 1.0 - tails @ heights
     violation = np.maximum(decay * rest[:, None] - rest, 0.0)

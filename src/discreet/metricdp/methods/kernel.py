@@ -94,7 +94,7 @@ class Kernel:
 def _solve_checked(
     table: NDArray[np.float64], sides: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Solve a symmetric system ``(n, n)`` for sides ``(n, s)``, in ``O(n^3)``.
+    """Solve the symmetric system `table` ``(n, n)`` for sides ``(n, s)``, in ``O(n^3)``.
 
     Returns ``None`` for a singular matrix or an inaccurate solution.
     """

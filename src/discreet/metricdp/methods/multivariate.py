@@ -119,7 +119,11 @@ def _directions(dimensions: int, count: int) -> NDArray[np.float64]:
 def _cell_masses(
     words: NDArray[np.float64], rays: NDArray[np.float64], epsilon: float
 ) -> NDArray[np.float64]:
-    """Integrate noise around the origin over the Voronoi cells of words, along rays."""
+    """Integrate noise around the origin over the Voronoi cells of words, along rays: the mass of each, ``(words,)``.
+
+    `words` is ``(words, d)``, `rays` ``(rays, d)`` unit vectors; `epsilon` is per unit. ``O(rays words)`` for each
+    cell that a ray passes.
+    """
     from scipy.special import gammainc
 
     shape = rays.shape[1]

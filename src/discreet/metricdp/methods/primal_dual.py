@@ -159,7 +159,10 @@ class PrimalDual:
 
 
 def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
-    """Return a division of the reports into tiles, with the constraints that may have a price."""
+    """Return a division of the reports into tiles, with the constraints that may have a price.
+
+    Within a reach in nats where losses follow distance and the `gap` allows it, else one tile of all secrets.
+    """
     graph = priceable(near.edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
     stars, fine, reach = False, True, _REACH_IN_NATS
@@ -192,7 +195,10 @@ def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
 
 
 def _rename_reports(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rename each column as the report of least expected cost given it: ``(n, n_reports)``."""
+    """Rename each column of `matrix` ``(n, m)`` as the report of least expected cost given it: ``(n, n_reports)``.
+
+    `cost` is ``(n, n_reports)``; a matrix product.
+    """
     best = (cost.T @ matrix).argmin(axis=0)
     table: NDArray[np.float64] = np.zeros_like(cost)
     np.add.at(table.T, best, matrix.T)
@@ -337,7 +343,10 @@ class _Run:
             self.polishing_share = (state.best - before) / (upper - before)
 
     def _raise_iterate(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the iterate after one round of raising; with stars, add constraints that it violates."""
+        """Return the iterate ``(n, k)`` after one round of raising; with stars, add constraints that it violates.
+
+        A round costs the constraints times the reports.
+        """
         state, threads = self.state, self.limits.threads
         if (
             self.every
@@ -392,7 +401,10 @@ class _Run:
         return upper
 
     def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Merge reports of an iterate ``(n, k)`` before it is mended over all pairs, for a share of the gap."""
+        """Merge reports of an iterate ``(n, k)`` before it is mended over all pairs, for a share of the gap.
+
+        Same shape.
+        """
         near = self.near
         loss = float((near.cost.T @ matrix).min(axis=0).sum())
         allowed = _MERGING_SHARE_OF_GAP * max(loss - self.state.best, 0.0)
@@ -421,7 +433,7 @@ class _Run:
         return None if channel is None else self.near.restore_order(channel)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
-        """Return a channel, if any, with the facts of the run, and its prices if they prove more than those before."""
+        """Return the channel `matrix` ``(n, k)``, if any, with facts of the run, and its prices if they prove more."""
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             least = max(LEAST_PRICE, state.least_gain)

@@ -102,7 +102,11 @@ class Spanner:
 
 
 def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
-    """Scale prices to the same negative terms at the full epsilon as at the smaller one; drop unstated pairs."""
+    """Scale prices found on `graph` at the smaller epsilon to the full one.
+
+    Prices of pairs not among the part's are dropped. Each keeps its negative term; `rate` is nats a stored unit at
+    the smaller epsilon.
+    """
     n, stated = part.n, part.constraints
     keys = np.minimum(prices.source, prices.target).astype(np.int64) * n
     keys += np.maximum(prices.source, prices.target)

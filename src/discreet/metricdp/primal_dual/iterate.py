@@ -60,7 +60,7 @@ _ROW_BYTES = 4 * REPORTS_PER_BLOCK
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return zeros aligned to cache lines, so that a row of 16 floats is in one line."""
+    """Return float32 zeros of a shape, aligned to cache lines, so that a row of 16 floats is in one line."""
     size = math.prod(shape)
     room = np.zeros(size + _ROW_BYTES // 4, dtype=np.float32)
     skipped = -(room.ctypes.data // 4) % (_ROW_BYTES // 4)
@@ -68,7 +68,7 @@ def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
 
 
 def to_blocks(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return a table of secrets and reports in blocks of 16 reports, the last one padded with zeros."""
+    """Return a table ``(n, k)`` as float32 ``(blocks, n, 16)``, the reports of the last block padded with zeros."""
     n, k = table.shape
     blocks = -(-k // REPORTS_PER_BLOCK)
     padded = np.zeros((n, blocks * REPORTS_PER_BLOCK), dtype=np.float32)
@@ -88,7 +88,7 @@ def from_blocks(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float
 def run_pieces(
     pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
 ) -> None:
-    """Run each piece of work once, in this thread and in those of a pool."""
+    """Call `work` once with each number below `pieces`, in this thread and in those of a pool; errors are raised."""
     numbers = count()
 
     def run_remaining() -> None:
@@ -113,12 +113,9 @@ def unit_changes(change: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def is_restart_due(count: int, age: int, size: float, first: float, last: float) -> bool:
-    """Return whether to restart, from the number of all steps and of those since the last restart, and their lengths.
+    """Test whether to restart, after `count` steps in all and `age` since the last restart.
 
-    Examples
-    --------
-    >>> is_restart_due(100, 9, 0.1, 1.0, 0.2), is_restart_due(100, 9, 0.5, 1.0, 0.6)
-    (True, False)
+    `first`, `last` and `size` are the lengths of the first step since then, of the one before, and of this one.
     """
     shrunk = size < _SUFFICIENT_DECAY * first
     stalled = last < size < _NECESSARY_DECAY * first
@@ -143,7 +140,10 @@ def balance_weight(weight: float, primal: float, dual: float) -> float:
 
 
 def follows_distance(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
-    """Return whether losses, in units of each secret's mean, correlate with the distance from home."""
+    """Test whether losses, in units of each secret's mean, correlate with the distance from home.
+
+    `cost` and `away` are ``(n, k)``; ``O(n k)``.
+    """
     mean = cost.mean(axis=1, keepdims=True)
     relative = np.divide(cost, mean, out=np.ones_like(cost), where=mean > 0) - 1.0
     far = np.where(mean > 0, away - away.mean(axis=1, keepdims=True), 0.0)

@@ -190,9 +190,9 @@ def fill_rows(
 def _neighbors(
     edges: Adjacency, nats: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return edges in compressed rows: first position of each secret, other ends, and ``e^-nats``.
+    """Return edges in compressed rows: first position of each secret, other ends, and ``e^-nats``; a sort.
 
-    Each edge is there twice; the first array is ``(n + 1,)``.
+    Each edge is there twice: the first array is ``(n + 1,)``, the others ``(2 m,)``; `nats` is ``(m,)``.
     """
     i, j = edges.pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")

@@ -82,7 +82,11 @@ def merge_reports(
 def _cheapest_merges(
     expected: NDArray[np.float32], pairs: NDArray[np.int64], allowed: float
 ) -> tuple[NDArray[np.int64], float]:
-    """Return the cheapest merges of disjoint pairs within the allowed loss, and the remaining allowance."""
+    """Return the cheapest merges of disjoint pairs within the allowed loss, ``(merges, 2)``, and the rest of it.
+
+    `expected` ``(reports, names)`` are costs of each report under each name, `pairs` ``(m, 2)``. ``O(m names)``, and
+    a sort.
+    """
     least, costs = expected.min(axis=1), np.empty(len(pairs))
     step = max(1, (1 << 20) // expected.shape[1])
     for first in range(0, len(pairs), step):

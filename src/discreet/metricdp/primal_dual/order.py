@@ -96,7 +96,10 @@ class OrderedProgram:
         lengths: NDArray[np.int64],
         homes: NDArray[np.int64],
     ) -> OrderedProgram:
-        """Renumber secrets by nearness, and reports by their homes."""
+        """Renumber secrets by nearness, and reports by their homes.
+
+        `cost` is ``(n, k)``, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. Copies all of them.
+        """
         secrets = order_by_nearness(lengths)
         place = np.empty(len(secrets), dtype=np.int64)
         place[secrets] = np.arange(len(secrets))

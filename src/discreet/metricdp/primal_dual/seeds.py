@@ -108,7 +108,10 @@ def seconds_for_spanner(edges: Adjacency) -> float:
 def _greedy_spanner(
     n: int, pairs: NDArray[np.int32], lengths: NDArray[np.int64], dilation: float, max_edges: int
 ) -> NDArray[np.bool_]:
-    """Mark the pairs ``(m, 2)`` of a greedy spanner, whose paths are at most `dilation` times as long as a pair."""
+    """Mark the pairs ``(m, 2)`` of a greedy spanner, whose paths are at most `dilation` times as long as a pair.
+
+    `lengths` is ``(m,)``, the result ``(m,)`` booleans; after `max_edges` edges it stops. A search for each pair.
+    """
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(lengths, kind="stable")

@@ -106,7 +106,10 @@ class Tile:
     squares: NDArray[np.float64] = field(init=False)
 
     def prepare(self, unit: float, degree: NDArray[np.float64] | None) -> None:
-        """Convert all arrays to blocks, costs in the common unit; without `degree` use the degrees in the tile."""
+        """Convert all arrays to blocks, costs in the common unit.
+
+        `degree` ``(n,)`` is counted in the tile by default.
+        """
         self.unit = unit
         self.degree_roots = self._degree_roots() if degree is None else np.sqrt(degree)[:, None]
         self._measure(self.units)
@@ -173,7 +176,10 @@ class Tile:
         return raised_columns, np.stack([i, j], axis=1)
 
     def add(self, edges: Adjacency, nats: NDArray[np.float64]) -> None:
-        """Replace the constraints by a superset, new ones with price 0; call :meth:`set_anchor` afterwards."""
+        """Replace the constraints by a superset, new ones with price 0; call :meth:`set_anchor` afterwards.
+
+        `nats` ``(m,)`` are the lengths of `edges`. Linear in the multipliers.
+        """
         n = len(self.secrets)
         keys = edges.pairs.astype(np.int64) @ np.array([n, 1])
         place = np.searchsorted(keys, self.edges.pairs.astype(np.int64) @ np.array([n, 1]))
@@ -222,7 +228,7 @@ class Tile:
         self.squares *= factor**2
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
-        """Take one step at the row prices ``y``."""
+        """Take one step, in place, at the row prices ``y``, ``(secrets of all tiles,)``; ``O(n + m)`` a report."""
         from discreet.metricdp.kernels.primal_dual import step
 
         step(
@@ -276,7 +282,10 @@ class Tile:
     def least(
         self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
     ) -> NDArray[np.float64]:
-        """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``."""
+        """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``.
+
+        `L` is ``(blocks, 2 m, 16)``. ``O(n + m)`` for each report and factor.
+        """
         from discreet.metricdp.kernels.primal_dual import flows
 
         flow = np.zeros(self.cost.shape)
@@ -527,7 +536,10 @@ class TiledIterate:
     def bounds(
         self, factors: Sequence[float], pool: ThreadPoolExecutor | None
     ) -> NDArray[np.float64]:
-        """Evaluate the bound in floats for the multipliers times each factor."""
+        """Evaluate the bound in floats for the multipliers times each factor: ``(factors,)``.
+
+        Linear in the multipliers.
+        """
         by_tile: list[NDArray[np.float64]] = [np.zeros((0, 0))] * len(self.tiles)
 
         def evaluate_tile(t: int) -> None:

@@ -47,7 +47,10 @@ def steps_before_new_units(n: int) -> list[int]:
 def new_units(
     units: NDArray[np.float64], matrix: NDArray[np.float64], local: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the geometric mean of the previous units of variables and of those derived from a positive matrix."""
+    """Return the geometric mean of the previous units of variables and of those derived from a positive matrix.
+
+    All are ``(n, k)`` but `local`, ``(n,)`` scales of the secrets. ``O(n k)``.
+    """
     share = np.maximum(matrix / matrix.max(axis=0), _LEAST_SHARE_OF_COLUMN)
     chosen: NDArray[np.float64] = units ** (1 - _NEW_UNIT_SHARE) * (share / local[:, None]) ** (
         0.5 * _NEW_UNIT_SHARE
@@ -58,7 +61,10 @@ def new_units(
 def convert_multipliers(
     L: NDArray[np.float32], change: NDArray[np.float32], ends: NDArray[np.int32]
 ) -> None:
-    """Convert multipliers to other units, in place: each to the unit of the secret with the bounding row."""
+    """Convert multipliers to other units, in place: each to the unit of the secret with the bounding row.
+
+    `L` is ``(blocks, 2 m, 16)``, `change` ``(blocks, n, 16)`` the factors, `ends` ``(m, 2)``. Linear in `L`.
+    """
     i, j = ends.T
     for prices, factor in zip(L, change, strict=True):
         prices[0::2] *= factor[j]

@@ -117,7 +117,7 @@ def set_values(objective: Objective) -> list[int]:
 
 
 def exact_marginals(values: Sequence[int], x: Sequence[Fraction]) -> list[Fraction]:
-    r"""Compute :math:`w_e = (1 - x_e)\, \partial f / \partial x_e` from the values of all subsets, exactly.
+    r"""Return :math:`w_e = (1 - x_e)\, \partial f / \partial x_e` at x ``(n,)`` from values of all subsets.
 
     Examples
     --------

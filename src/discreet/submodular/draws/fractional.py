@@ -171,9 +171,10 @@ def swap_round(
 
 
 def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int, int]:
-    """Return i and j that two bases may exchange; strong exchange states that there are some.
+    """Return i of base `first` and j of base `second` that may be exchanged.
 
-    Raises InvalidProblemError for no matroid. Up to ``2 r`` tests of independence.
+    Strong exchange states that there are some. Raises InvalidProblemError for no matroid. Up to ``2 r`` tests of
+    independence.
     """
     i = min(first - second)
     for j in sorted(second - first):
@@ -203,6 +204,9 @@ class Rounds(ABC):
 
         `on_draw` gets the number of draws so far. Returns pairs of an element and kind 0. Each draw scores all
         elements.
+
+        The other arguments are those of :meth:`GreedyDraws.choose`. The cost is rank times rounds scores, and the
+        swaps.
         """
         scores_of = self.scorer(objective, plan, bits)
         counts = np.zeros(matroid.n_elements, dtype=np.int64)

@@ -123,7 +123,10 @@ class LazyThinning:
             return element, kind
 
     def _bounds_of(self, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Bounds for all pairs, with those of the candidates filled in where nothing was known."""
+        """Return upper bounds on the gains of all pairs, ``(elements, kinds)``.
+
+        Unknown ones of `candidates` ``(m,)`` computed.
+        """
         state = self._state
         if self._bounds is None or self._known is None:
             first = state.gains(candidates)
@@ -150,7 +153,8 @@ class LazyThinning:
     ) -> None:
         """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals.
 
-        `flat` and `fresh` have an entry for each candidate and kind, and are changed in place.
+        `candidates` are ``(m,)``; `flat`, bounds, and `fresh`, whether they are exact, ``(m kinds,)``, changed in
+        place. A sort, and some gains.
         """
         some = min(1 << (rejections - 1), _MAX_REFRESHED)
         stale = np.flatnonzero(~fresh)
@@ -242,13 +246,9 @@ def grow(
 
 
 def subset(elements: NDArray[np.int64], size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw a uniform subset of a given size, ascending; all elements if there are no more. The input is not changed.
+    """Return a uniform subset of `size` of the elements ``(n,)``, ascending; all of them if there are no more.
 
-    Examples
-    --------
-    >>> from discreet.core.randomness import SystemBits
-    >>> subset(np.arange(3), 3, SystemBits()).tolist()
-    [0, 1, 2]
+    The input is not changed. `size` random integers.
     """
     if size >= elements.size:
         return elements
@@ -299,7 +299,9 @@ class GreedyDraws:
     ) -> Chosen:
         """Draw a base, one pair of an element and its kind after another; return the pairs in this order.
 
-        `on_draw` gets the number of draws so far. Each draw computes the gains of all candidates.
+        `objective` holds the private records, `matroid` the public constraint; `plan` has the number of draws and the
+        coefficient, the factor of a gain in the exponent, and `bits` is the source of chance. `on_draw` gets the
+        number of draws so far. Each draw computes the gains of all candidates.
         """
         state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
@@ -315,7 +317,11 @@ class GreedyDraws:
     def _drawer(
         self, state: GrowingChoice, rate: Fraction, bits: RandomBits, *, submodular: bool
     ) -> Drawer:
-        """Return the law of each draw."""
+        """Return the law of each draw.
+
+        Exact sampling by old gains as bounds, or the exponential mechanism on all gains. `rate` is the factor of a
+        gain in the exponent, exact.
+        """
         if self.lazy and submodular:
             return LazyThinning(state, rate, bits)
         return FreshGains(

@@ -94,7 +94,7 @@ def divide(a: Interval, b: Interval, precision: int) -> Interval:
 
 
 def _trim(low: int, high: int, exponent: int, precision: int) -> Interval:
-    """Keep as many bits as the precision, rounding outwards."""
+    """Return interval ``[low, high] 2^exponent`` rounded outwards to `precision` bits of `high`."""
     shift = high.bit_length() - precision
     if shift <= 0:
         return low, high, exponent
@@ -154,7 +154,7 @@ def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
 
 
 def _sums(weights: Sequence[Interval], precision: int) -> tuple[list[int], list[int]]:
-    """Round the weights outwards to one exponent, and return their cumulative sums."""
+    """Return lower and upper cumulative sums of the weights as integers, rounded outwards to one exponent; linear."""
     top = max(e + high.bit_length() for _, high, e in weights if high)
     unit = top - precision
     low = accumulate(_shift(low, e - unit, up=False) for low, _, e in weights)

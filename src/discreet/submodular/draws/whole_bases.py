@@ -126,7 +126,7 @@ def draw_nested_base(
 
 
 def _groups(matroid: Matroid) -> list[_Group]:
-    """List the groups, inner ones first, the whole ground set last."""
+    """Return the groups of a matroid with their capacities, inner ones first, the complete ground set last."""
     n = matroid.n_elements
     if isinstance(matroid, LaminarMatroid):
         listed = [(g.tolist(), c) for g, c in zip(matroid.groups, matroid.capacities, strict=True)]
@@ -146,7 +146,7 @@ def _groups(matroid: Matroid) -> list[_Group]:
 
 
 def _count(groups: list[_Group]) -> None:
-    """Find how many elements each group can give, then how many a base may take from it."""
+    """Set how many elements each group can give, and the least and the most that a base may take from it, in place."""
     for group in groups:
         group.most = min(group.capacity, sum(_most(groups, part) for part in group.parts))
     groups[-1].need = (groups[-1].most, groups[-1].most)
@@ -175,7 +175,10 @@ def _share(
     k: int,
     bits: RandomBits,
 ) -> int:
-    """Choose how many of k elements a part of a group gives, the parts before it giving the rest."""
+    """Draw how many of k elements a part of a group gives, the parts before it giving the rest, exactly.
+
+    `place` is (group, part).
+    """
     g, i = place
     group = groups[g]
     before = sum(_most(groups, part) for part in group.parts[:i])
@@ -211,7 +214,10 @@ def _series(groups: list[_Group], weights: Sequence[Fraction], part: int, precis
 def _prefixes(
     groups: list[_Group], weights: Sequence[Fraction], g: int, precision: int
 ) -> list[Series]:
-    """The series of the first i parts of a group together, for every i; ``None`` where a base never needs it."""
+    """Return the series of the first i parts of group g together, for every i; ``None`` where a base never needs it.
+
+    A series has the sum of weights of sets by size, as intervals with `precision` bits. ``O(need^2)`` a part; kept.
+    """
     group = groups[g]
     if precision in group.tables:
         return group.tables[precision]
@@ -304,7 +310,10 @@ def _in_or_out(
 
 
 def _graph(edges: Sequence[tuple[int, int, Fraction]], precision: int) -> Graph:
-    """Add up parallel edges; those within a contracted node are gone."""
+    """Return the graph of edges (u, v, x) of weight ``e^x``, as intervals with `precision` bits, parallel ones added.
+
+    Edges from a node to itself, within a contracted node, are left out. Linear in the edges.
+    """
     graph: Graph = {node: {} for u, v, _ in edges for node in (u, v)}
     for u, v, exponent in edges:
         if u != v:
@@ -319,7 +328,10 @@ def _join(graph: Graph, u: int, v: int, weight: Interval, precision: int) -> Non
 
 
 def _conductance(graph: Graph, u: int, v: int, precision: int) -> Interval:
-    """Effective conductance between two nodes; zero where no path joins them."""
+    """Return the effective conductance between nodes u and v as an interval; zero where no path joins them.
+
+    Nodes are eliminated from `graph`, which is changed. At most ``O(n^3)`` operations, with `precision` bits.
+    """
     # Nodes with few neighbors first: their meshes are small.
     for node in sorted(graph, key=lambda node: len(graph[node])):
         if node in (u, v):

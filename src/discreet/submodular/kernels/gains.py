@@ -125,6 +125,8 @@ def covered_gains(
     """Count the records of ``left`` that each element covers, into ``out`` ``(m,)``.
 
     ``bits`` ``(n_elements, words)`` has a bit for each record, ``left`` is ``(words,)``. The cost is ``O(m words)``.
+
+    `elements` is ``(m,)``.
     """
     for a in range(len(elements)):
         row = bits[elements[a]]

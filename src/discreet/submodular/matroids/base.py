@@ -77,14 +77,16 @@ class Matroid(ABC):
 
     @abstractmethod
     def start(self) -> IndependentSet:
-        """Start with the empty set."""
+        """Return a new independent set without elements, to which :meth:`IndependentSet.add` adds."""
 
     @abstractmethod
     def _facts(self) -> str:
         """Return everything that the matroid consists of, as text."""
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether a set of elements is independent.
+        """Return whether the set of elements `chosen` is independent.
+
+        One :meth:`IndependentSet.feasible` for each element.
 
         Raises
         ------
@@ -99,7 +101,7 @@ class Matroid(ABC):
         return True
 
     def check(self, chosen: Iterable[int]) -> tuple[int, ...]:
-        """Return a set of elements ascending and without repetition.
+        """Return the elements `chosen` as a tuple, ascending and without repetition; a sort.
 
         Raises
         ------

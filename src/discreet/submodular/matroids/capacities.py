@@ -238,7 +238,10 @@ class LaminarMatroid(Matroid):
         return _Nested(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more than its capacity; raise InvalidProblemError for an unknown element."""
+        """Return whether no group holds more of `chosen` than its capacity.
+
+        Raise InvalidProblemError for an unknown element. Linear in the elements of all groups.
+        """
         members = np.zeros(self.n_elements, dtype=np.bool_)
         members[list(self.check(chosen))] = True
         return all(

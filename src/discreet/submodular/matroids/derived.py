@@ -152,7 +152,10 @@ class Dual(Matroid):
         self.rank = matroid.n_elements - matroid.rank
 
     def start(self) -> IndependentSet:
-        """Start with the empty set."""
+        """Return a new independent set without elements; ``O(n_elements)``.
+
+        The work is in its :meth:`IndependentSet.feasible`.
+        """
         return _Spared(self)
 
     def _facts(self) -> str:
@@ -176,7 +179,7 @@ class _Spared(IndependentSet):
         return self._mask.copy()
 
     def _spare(self) -> NDArray[np.bool_]:
-        """Find the elements that are not in every base of the remaining elements."""
+        """Return the elements, ``(n,)`` booleans, that are not in every base of the remaining elements."""
         grown = self._primal.start()
         for element in np.flatnonzero(~self._out).tolist():
             if grown.feasible()[element]:

@@ -228,7 +228,7 @@ class _Matched(IndependentSet):
 
 
 def _read_booleans(values: ArrayLike, field: str) -> NDArray[np.bool_]:
-    """Read a table of booleans with a row for each element, read-only; refuse any other array."""
+    """Return a table of booleans ``(elements, columns)``, read-only; raise InvalidProblemError for any other array."""
     read = array_of(values, field, "a table of booleans")
     if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
         raise InvalidProblemError(field, "a table of booleans", f"{read.dtype} {read.shape}")

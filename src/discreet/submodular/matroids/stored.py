@@ -68,7 +68,7 @@ def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and its plain value
-    """Convert arrays and sequences to lists, and matroids to plain values."""
+    """Return arrays and sequences as lists, matroids as plain values, anything else unchanged."""
     if isinstance(value, Matroid):
         return matroid_to_dict(value)
     if isinstance(value, list | tuple):
@@ -78,6 +78,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and 
 
 def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:
     """Read what :func:`matroid_to_dict` wrote; it may come from anybody.
+
+    `nested` is the depth of `data` within another matroid. Linear in its size.
 
     Raises
     ------

@@ -89,7 +89,10 @@ class Algorithm1:
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw r points, then round."""
+        """Draw r points of the covering, then round to a base by pipage; pairs of an element and kind 0.
+
+        Each draw scores all points by exact marginals, which are exponential in the elements.
+        """
         points, parts = covering(matroid, self.rho)
         values = set_values(objective)
         unit = parts * plan.draws

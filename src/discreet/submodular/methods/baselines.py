@@ -137,7 +137,11 @@ class _WithoutNoise(_Baseline):
     def _chosen(
         self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
-        """Take a pair of largest gain among the candidates, the first among equals, until a base is reached."""
+        """Take a pair of largest gain among the candidates, the first among equals, until a base is reached.
+
+        Returns pairs of an element and its kind; `on_draw` is called with the number of them. Gains of all candidates
+        each time.
+        """
         among = self._candidates(objective, matroid, bits)
         state = objective.start()
         drawer = self._drawer(objective, state)
@@ -166,8 +170,8 @@ class _LazyBest:
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
         """Return the element and the kind of the largest gain among the candidates, the first one of equal gains.
 
-        `candidates` are element numbers. Old gains are upper bounds; only those that may beat the best are computed
-        anew.
+        `candidates` ``(m,)`` are element numbers. Old gains are upper bounds; only gains that may beat the best are
+        computed anew, in batches.
         """
         bounds = self._bounds
         feasible = np.zeros(len(bounds), dtype=np.bool_)
@@ -348,6 +352,8 @@ class ContinuousGreedy(_WithoutNoise):
         """Add the heaviest base for the marginals at x, `steps` times, and round the bases to one by swaps.
 
         Returns pairs of an element and kind 0. More than one kind is refused.
+
+        Each step takes all marginals: a closed form, or `samples` random sets.
         """
         if objective.n_kinds != 1:
             raise InvalidProblemError("objective", "a function of one kind", objective)
@@ -392,6 +398,8 @@ class RandomBase(_Baseline):
         """Go through the elements in random order, and add each that keeps the set independent, with a random kind.
 
         Returns pairs of an element and its kind. `on_draw` is called with the size of the set after each addition.
+
+        One :meth:`IndependentSet.feasible` for each element.
         """
         left = np.arange(objective.n_elements)
         grown = matroid.start()
@@ -410,11 +418,7 @@ class RandomBase(_Baseline):
 def heaviest_base(matroid: Matroid, weights: NDArray[np.int64]) -> tuple[int, ...]:
     """Return a base of largest total weight, its elements in falling order of weight; the first among equals.
 
-    Examples
-    --------
-    >>> from discreet.submodular import PartitionMatroid
-    >>> heaviest_base(PartitionMatroid([0, 0, 1], 1), np.array([2, 3, 1]))
-    (1, 2)
+    `weights` is ``(n,)``. A sort, and one :meth:`IndependentSet.feasible` for each element.
     """
     grown = matroid.start()
     for element in np.argsort(-weights, kind="stable").tolist():

@@ -130,7 +130,10 @@ class _WholeBases(ABC):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw T bases, then round."""
+        """Draw T bases, each from its exact law at the marginals so far, then round them to one by swaps.
+
+        Pairs of an element and kind 0. All marginals for each base: a closed form, or `samples` random sets.
+        """
         drawn = np.zeros(objective.n_elements, dtype=np.int64)
         bases = []
         for number in range(plan.draws):
@@ -219,12 +222,14 @@ class MeasuredContinuousGreedy(_WholeBases):
 def _walk_line(
     count: int, rank: int, statement: ChoiceFacts, guarantee: DPGuarantee
 ) -> tuple[Fraction, AccountLine]:
-    """Return the coefficient for the sensitivity and the line of account: epsilon is divided by the number of draws.
+    """Return the coefficient and the line of account of `count` walks: epsilon is divided by their number.
+
+    `rank` is the matroid's.
 
     Raises
     ------
     InvalidProblemError
-        If delta does not cover how far the walk's law is from the wanted one.
+        If delta does not cover how far the walk's law is from the exact one.
     """
     if not isinstance(guarantee, ApproxDP):  # pragma: no cover - the caller has asked
         raise TypeError

@@ -68,6 +68,8 @@ def upper_bound(objective: Objective, matroid: Matroid, chosen: Iterable[tuple[i
     A monotone submodular function grows by at most the sum of the gains at S, and the base of largest sum is found
     greedily. Exact integers, no solver.
 
+    The gains of all elements after each of `chosen`, and one sort.
+
     Parameters
     ----------
     objective
@@ -112,6 +114,8 @@ def optimum(
     gap: float | None = None,
 ) -> Optimum:
     """Find the best set with a mixed-integer program.
+
+    A mixed-integer program over the entries of the table; exponential in the worst case.
 
     Parameters
     ----------
@@ -197,7 +201,7 @@ def optimum(
 
 
 def _closure(matroid: Matroid, chosen: list[int]) -> tuple[int, list[int]]:
-    """Find the rank of a set, and every element that does not raise it."""
+    """Return the rank of a set, and every element that does not raise it; one test for each element of the set."""
     grown = matroid.start()
     for element in chosen:
         if grown.feasible()[element]:
@@ -208,7 +212,10 @@ def _closure(matroid: Matroid, chosen: list[int]) -> tuple[int, list[int]]:
 def _program(
     table: NDArray[np.integer], matroid: Matroid
 ) -> tuple[NDArray[np.float64], csr_array, NDArray[np.float64], int]:
-    """Write the program: cost, rows, their upper sides, and how many variables are elements."""
+    """Return the program: cost, sparse rows, their upper sides, and how many variables are elements.
+
+    `table` is ``(elements, records)``; equal records are merged. A variable for each different entry of a record.
+    """
     from scipy import sparse
 
     n = matroid.n_elements

@@ -134,7 +134,9 @@ class PartSampled(SampledCandidates):
 
 
 def parts_of(matroid: Matroid, name: str) -> list[tuple[NDArray[np.int64], int]]:
-    """List the parts of a partition matroid, each with the size of its share of a base; a uniform one has one part.
+    """Return the parts of a partition matroid, element numbers, each with its share of a base.
+
+    One for a uniform matroid.
 
     Raises
     ------

@@ -68,7 +68,10 @@ class SubsampledRounds(Rounds):
         positive(self.rounds, "rounds")
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Divide the coefficient of the subsample by the number of rounds."""
+        """Return the plan of rank times `rounds` draws, the coefficient of the subsample divided by the rounds.
+
+        Raises InvalidProblemError as :meth:`Subsampled.plan`, and for more than one kind.
+        """
         need_set_function(self.name, statement)
         greedy = Subsampled().plan(statement, matroid, guarantee)
         coefficient = Fraction(greedy.coefficient or 0) / self.rounds

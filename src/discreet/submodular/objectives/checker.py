@@ -23,6 +23,8 @@ _MAX_CHOICES = 5000
 def check(objective: Objective, *, slack: int = 0) -> Certificate:
     """Check on all choices whether a function is normalized, monotone and (k-)submodular.
 
+    ``(n_kinds + 1)^n_elements`` evaluations of all gains, and the pairs of elements of each.
+
     Parameters
     ----------
     objective
@@ -88,7 +90,7 @@ def check(objective: Objective, *, slack: int = 0) -> Certificate:
 
 
 def _gains(objective: Objective, kinds: tuple[int, ...]) -> list[list[int]]:
-    """Compute the gains of all elements where some have a kind, numbered from 1."""
+    """Return the gains ``[element][kind]``, where element e has kind ``kinds[e] - 1``, or none for 0."""
     state = objective.start()
     for element, kind in enumerate(kinds):
         if kind:

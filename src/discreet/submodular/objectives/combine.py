@@ -114,7 +114,10 @@ class Sum(Objective):
         return _weighted_sensitivity(self._weights, self._parts)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask of those that count, for each part. All by default."""
+        """Start with nothing chosen in each part; `records` is a mask ``(n_records,)`` of those that count.
+
+        All by default.
+        """
         return _Summed(self, [part.start(records) for part in self._parts])
 
     def weighted(self, values: Sequence[Any]) -> Any:  # noqa: ANN401 - numbers or arrays
@@ -163,7 +166,7 @@ class _Summed(GrowingChoice):
         return np.asarray(self._of.weighted([state.gains(elements) for state in self._inner]))
 
     def _add(self, element: int, kind: int) -> int:
-        """Add the pair to each part; return the weighted gain."""
+        """Add element and kind to each part; return the weighted gain, an integer in the common unit."""
         gained = [state.gain(element, kind) for state in self._inner]
         for state in self._inner:
             state.add(element, kind)
@@ -237,7 +240,10 @@ class FromRecords(Objective):
         self.scale_bits = read_bits(scale_bits)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask of those that count. All by default."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of booleans: those that count.
+
+        All by default.
+        """
         mask = kept_records(records, self.n_records)
         numbers = range(self.n_records) if mask is None else np.flatnonzero(mask).tolist()
         return _Parts(self, np.array(numbers, dtype=np.int64), np.zeros(len(numbers), np.int64))
@@ -327,6 +333,8 @@ class FromFunction(Objective):
         """State the public facts for :func:`~discreet.submodular.plan`; the function comes later.
 
         The arguments are those of the class.
+
+        Raises InvalidProblemError for a sensitivity or a number that is not positive, or bits beyond 1 to 30.
         """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"sensitivity": sensitivity, "n_kinds": kinds, "scale_bits": bits}

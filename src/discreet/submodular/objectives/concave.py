@@ -250,7 +250,10 @@ class ConcaveOverModular(Objective):
         return out
 
     def raised(self, element: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the records to which an element adds weight, and the weights: int64 arrays of one length. Private."""
+        """Return the records to which an element adds weight, and the weights: two ``(degree,)`` int64 arrays. Private.
+
+        Views of the stored edges, so ``O(1)``; a number that is no element's is not refused.
+        """
         edges = slice(self._start[element], self._start[element + 1])
         return self._slots[edges], self._weights[edges]
 
@@ -283,7 +286,10 @@ def _is_concave(table: NDArray[np.int64]) -> bool:
 def read_numbered(
     records: ArrayLike, elements: ArrayLike, n_elements: int, n_records: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
-    """Read pairs of a record, numbered from 0, and an element; the last array marks those that count."""
+    """Read pairs of a record, numbered from 0, and an element: records, elements, number of records, valid pairs.
+
+    Arrays are ``(m,)``; see :func:`read_edges`.
+    """
     labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0
     return read_edges(records, elements, n_elements, most if n_records is None else n_records)
@@ -359,9 +365,11 @@ class Influence(ConcaveOverModular):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals`, where chances of independent elements multiply.
+        """Compute :meth:`Objective.multilinear_marginals` in closed form: the chances of independent elements multiply.
 
-        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
+        `x` ``(n_elements,)`` are probabilities, `records` ``(n_records,)`` booleans, the records that count. The
+        result is ``(n_elements,)``, in units of whole records, each record's part rounded down to ``2^-24``. Linear
+        in edges.
         """
         at = probabilities(x, self.n_elements)
         mask = kept_records(records, self.n_records)

@@ -137,6 +137,8 @@ class Coverage(Objective):
 
         Of a file of edges only the beginning is read. No value is checked.
 
+        `spec` states which form is read, `source` is the private data, `n_elements` the public number of candidates.
+
         Raises
         ------
         InvalidProblemError
@@ -173,9 +175,10 @@ class Coverage(Objective):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read a table, or edges, each by the name of its candidate, or by its number where they have none.
+        """Read a table, or edges, each by the name of its candidate, or by its number where `candidates` is ``None``.
 
-        Edges of other candidates are dropped, with a private note. A source that cannot be read is refused.
+        Names are compared as text. Edges of other candidates are dropped, with a private note. A source that cannot
+        be read is refused. Linear in the edges, or in ``n_records * n_elements``.
         """
         if spec.edges is None:
             return super().open_source(spec, source, n_elements, candidates)
@@ -224,7 +227,10 @@ class Coverage(Objective):
         return _Reached(self, self._bits, self._left(records))
 
     def served(self) -> NDArray[Any]:
-        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: 1 where an element covers a record."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)`` uint8, a copy.
+
+        1 where an element covers a record.
+        """
         ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
         return ones[:, : self.n_records]
 
@@ -288,9 +294,10 @@ def _matched(
     edges: tuple[str, str],
     names: list[str],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read edges as numbers of records and of candidates, by the rule of :mod:`discreet.tables.keys`.
+    """Return the edges of known candidates as numbers of records and of candidates, ``(m,)`` each; a join and a sort.
 
-    Edges without a record or a known candidate are left out, and standard error alone has their number.
+    By the rule of :mod:`discreet.tables.keys`. Edges without a record or a known candidate are left out, and standard
+    error alone has their number.
     """
     import narwhals as nw
 
@@ -334,7 +341,12 @@ class _Reached(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64."""
+        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64.
+
+        Words of records times elements.
+
+
+        """
         from discreet.submodular.kernels.gains import covered_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -445,7 +457,10 @@ class WeightedCoverage(Objective):
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
     def served(self) -> NDArray[Any]:
-        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: weights of records where they are covered."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)`` int64, a copy.
+
+        Weights of records where they are covered.
+        """
         table = np.zeros((self.n_elements, self.n_records), dtype=np.int64)
         for e in range(self.n_elements):
             reached = self.covered_by(e)
@@ -453,7 +468,7 @@ class WeightedCoverage(Objective):
         return table
 
     def covered_by(self, element: int) -> NDArray[np.int64]:
-        """Return the indices of the records that an element covers. Private."""
+        """Return the indices ``(degree,)`` of the records that an element covers, a view. Private."""
         return self._records[self._start[element] : self._start[element + 1]]
 
 
@@ -464,7 +479,10 @@ class _Weighed(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weight that each element would newly cover, in units of ``2^-scale_bits``: ``(n, 1)`` int64."""
+        """Return the weight that each of `elements` ``(m,)`` would newly cover, in units of ``2^-scale_bits``.
+
+        ``(m, 1)`` int64.
+        """
         from discreet.submodular.kernels.gains import weighted_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -525,7 +543,10 @@ def clip_to_scale(
 def quantized(
     values: ArrayLike, field: str, scale_bits: int, scale: float = 1.0
 ) -> tuple[NDArray[Any], int]:
-    """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+    """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers.
+
+    Returns the integers in these units, of the same shape, and the number of clipped values, private.
+    """
     parts, clipped = clip_to_scale(values, field, scale)
     small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
     # A float times a power of two is exact, and so is its floor.
@@ -535,7 +556,7 @@ def quantized(
 def read_edges(
     records: ArrayLike, elements: ArrayLike, n_elements: object, n_records: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
-    """Read pairs of a record and an element; without `n_records`, number the records by their labels.
+    """Read pairs of a record and an element, ``(m,)`` each: records, elements, number of records, valid pairs.
 
     The last array marks the pairs of known records and elements; others do not count, since to refuse them would tell
     that there are some.

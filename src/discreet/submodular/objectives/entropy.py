@@ -71,9 +71,9 @@ def _rise(c: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> NDArray[np.int64]:
-    """Read discrete readings, clipped to the public range 0, ..., n_values - 1.
+    """Return integers `values`, clipped to the public range 0, ..., n_values - 1, as int64 of the same shape.
 
-    Raises InvalidProblemError for other than `dims` dimensions of integers, or `n_values` below 2.
+    Raises InvalidProblemError for other than `dims` dimensions, or `n_values` below 2.
     """
     if not isinstance(n_values, int) or isinstance(n_values, bool) or n_values < 2:
         raise InvalidProblemError("n_values", "an integer of at least 2", repr(n_values))
@@ -92,7 +92,7 @@ class _OfCells(Objective):
     submodular = False
 
     def _hold(self, codes: NDArray[np.int64], n_values: int, most_records: int) -> None:
-        """Store the codes, ``(n_records, n_elements, n_kinds)``, and the table of f."""
+        """Store the codes ``(n_records, n_elements, n_kinds)``, below `n_values`, and the table of f; a copy."""
         self.n_records, self.n_elements, self.n_kinds = codes.shape
         self._codes = np.ascontiguousarray(codes.transpose(1, 2, 0))
         self._codes.setflags(write=False)
@@ -108,20 +108,25 @@ class _OfCells(Objective):
     def sum_over(self, cells: NDArray[np.int64]) -> int:
         """Return the sum of f over the counts of the cells, in units of ``2^-scale_bits``. Private.
 
-        `cells` are as of :meth:`level`.
+        `cells` ``(n_records,)`` are as of :meth:`level`; linear in their length and their largest number.
         """
         return int(self._f[np.bincount(cells)].sum()) if len(cells) else 0
 
     def split(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
-        """Split cells ``(n_records,)`` by one more column; numbers of the new cells have gaps. Private."""
+        """Return ``(n_records,)`` numbers of the cells after a split by the column of `element` and `kind`, with gaps.
+
+        Private. `cells` ``(n_records,)`` are the numbers before: cell ``c`` and value ``v`` become ``c * values +
+        v``.
+        """
         split: NDArray[np.int64] = cells * self._n_values + self._codes[element, kind]
         return split
 
     @abstractmethod
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return the part of F that depends on the cells, in units of ``2^-scale_bits``. Private.
+        """Return the part of F that depends on the cells, in units of ``2^-scale_bits``.
 
-        `cells`: ``(n_records,)`` number of the cell of each record, from 0, possibly with gaps.
+        Linear in records and numbers. Private. `cells`: ``(n_records,)`` number of the cell of each record, from 0,
+        possibly with gaps.
         """
 
 

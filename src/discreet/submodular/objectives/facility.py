@@ -172,7 +172,11 @@ class FacilityLocation(Objective):
     def open_source(
         cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
     ) -> Objective:
-        """Read the similarities, a table or a file; after the charge, nothing that they look like is refused."""
+        """Read the similarities, a table or a file; after the charge, nothing that they look like is refused.
+
+        `spec` and `n_elements` are the public facts, `source` the table or its path; `candidates` is not used. Linear
+        in the table.
+        """
         opened = replace(spec, public=(*spec.public, ("public_elements", True)))
         return super().open_source(opened, source, n_elements, candidates)
 
@@ -184,7 +188,10 @@ class FacilityLocation(Objective):
         spill: str | os.PathLike[str] | None,
         scale: Exact = 1,
     ) -> None:
-        """Read the similarities of a slice of records at a time, and keep them with a row for each element."""
+        """Read the similarities of a slice of records at a time, and keep them with a row for each element.
+
+        `rows` gives records a to b - 1, ``(b - a, elements)``; `shape` is (records, elements). Linear in the table.
+        """
         self.scale_bits = read_bits(scale_bits)
         self.n_records, self.n_elements = shape
         self.scale = to_measure(scale, "scale")
@@ -331,7 +338,10 @@ class FacilityLocation(Objective):
         return self._S
 
     def served(self) -> NDArray[Any]:
-        """Rounded similarities, the same read-only array as :attr:`similarities`. Private."""
+        """Rounded similarities ``(n_elements, n_records)``, the same read-only array as :attr:`similarities`.
+
+        Private.
+        """
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
@@ -370,7 +380,10 @@ class _Served(GrowingChoice):
         self._best = best
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return gains ``(len(elements), 1)``: sums over records of the rise of the best similarity; one pass a row."""
+        """Return gains ``(m, 1)`` int64 of `elements` ``(m,)``: sums over records of the rise of the best similarity.
+
+        One pass over the records an element.
+        """
         from discreet.submodular.kernels.gains import facility_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -386,7 +399,7 @@ class _Served(GrowingChoice):
 
 
 def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map a ``.npy`` file into memory: its header is read now, its entries where they are used.
+    """Map a ``.npy`` file into memory, read-only: its header is read now, its entries where they are used.
 
     Raises
     ------
@@ -408,7 +421,10 @@ def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 
 def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float, name: str) -> None:
-    """Refuse a matrix of points compared with one another: symmetric, with one value on its diagonal."""
+    """Raise InvalidProblemError for a matrix of points compared with one another.
+
+    Symmetric, `diagonal` on its diagonal. Of five points or more. Linear in the matrix at most.
+    """
     n = len(matrix)
     # In fewer rows it may be a coincidence.
     if matrix.shape != (n, n) or n < 5:
@@ -439,7 +455,10 @@ def _farthest(value: object) -> float:
 def _table(
     shape: tuple[int, int], kind: np.dtype[Any], spill: str | os.PathLike[str] | None
 ) -> NDArray[Any]:
-    """Return an empty table in memory, or mapped to a nameless file in the folder `spill`; another path is refused."""
+    """Return an empty table of `shape` in memory, or mapped to a nameless file in the folder `spill`.
+
+    Raises InvalidProblemError for another path.
+    """
     if spill is None or 0 in shape:
         return np.empty(shape, dtype=kind)
     import tempfile

@@ -108,7 +108,7 @@ class _Paired(GrowingChoice):
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
-    """Return the kind of each edge as int64, -1 for an unknown one, and the number of kinds.
+    """Return the kind of each edge as int64 ``(m,)``, -1 for an unknown one, and the number of kinds.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[n
 def tagged(
     elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
 ) -> NDArray[np.int64]:
-    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count.
+    """Number the pairs of edges ``(m,)`` int64: element times kinds plus kind, -1 for an unknown one.
 
     Raises
     ------
@@ -294,7 +294,8 @@ class ResourceLocation(Objective):
     def spec(cls, *, n_resources: int, scale_bits: int = 15, scale: Exact = 1) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the tables come later.
 
-        `n_resources` is the number of kinds, the others are as of the class; what the class refuses is refused.
+        `n_resources` is the number of kinds; `scale_bits` and `scale` are as of the class, and what the class refuses
+        is refused.
         """
         tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
         kinds = read_kinds([], n_resources, "resources")[1]

@@ -145,13 +145,7 @@ class GrowingChoice(ABC):
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
-    """Read integers entry by entry; -1 for an entry that is not an integer, whatever the type of the array.
-
-    Examples
-    --------
-    >>> integers_of([0, 2.0, 0.5]).tolist(), integers_of([1, "x", None]).tolist()
-    ([0, 2, -1], [1, -1, -1])
-    """
+    """Read integers entry by entry as int64, same shape; -1 for an entry that is not an integer, of any type."""
     read = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if read.dtype.kind in "iub":
         return np.asarray(np.minimum(read, np.iinfo(np.int64).max)).astype(np.int64)
@@ -384,7 +378,7 @@ class Objective(ABC):
         return Fraction(1)
 
     def take_facts(self, other: Objective) -> None:
-        """Copy sizes, scale and properties of another function of the same records, but not its sensitivity."""
+        """Copy sizes, scale and properties of `other`, a function of the same records, but not its sensitivity."""
         for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
             if name != "sensitivity":
                 setattr(self, name, getattr(other, name))
@@ -482,7 +476,7 @@ class Objective(ABC):
     def edge_facts(
         cls, names: Sequence[str], public: Mapping[str, Any] | None = None, *, n_kinds: int = 1
     ) -> ObjectiveSpec:
-        """Return the spec of a class whose records come as columns of edges."""
+        """Return the spec of a class whose records come as columns of edges `names`; `public` arguments are by name."""
         return cls.facts(
             [RecordArgument(name, ("edge",)) for name in names],
             public,
@@ -515,7 +509,7 @@ class Objective(ABC):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read the records of a spec from `source`, a table, file or mapping; refusals never quote a record."""
+        """Read the records of `spec` from `source`, a table, file or mapping; refusals never quote a record."""
         del candidates
         arguments = spec.arguments(source) | dict(spec.public)
         if spec.takes_size:
@@ -560,7 +554,7 @@ class Objective(ABC):
 
 
 def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Read elements as an int64 array, in the order given; raise InvalidProblemError unless all are from 0 to n - 1."""
+    """Return elements as int64 ``(m,)``, in the order given; raise InvalidProblemError unless all are below n."""
     read = np.asarray(elements)
     if not read.size:
         return np.zeros(0, dtype=np.int64)
@@ -586,7 +580,7 @@ def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_]
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a point of the unit cube, ``(n,)`` float64; raise InvalidProblemError for anything else."""
+    """Return a point of the unit cube as float64 ``(n,)``; raise InvalidProblemError for anything else."""
     read = np.asarray(x, dtype=np.float64)
     if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
         raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")

@@ -49,9 +49,10 @@ def down(
     beta: NDArray[np.float64],
     subset: NDArray[np.int64],
 ) -> None:
-    """Hand down to the children what their parent has more than their sum, in place, by their shares ``beta``.
+    """Add to the children what their parent has more than their sum, in place, by their shares ``beta``.
 
-    Arrays are as of :func:`up`, with ``beta`` in the form of its ``theta``. Linear cost.
+    `children` ``(nodes + 1,)`` has the first child of each, `means` is ``(nodes, cells)``, `beta` ``(interactions,
+    nodes)``, and `subset` ``(cells,)`` the interaction of each coefficient. Linear cost.
     """
     n, size = means.shape
     gap = np.empty(size)

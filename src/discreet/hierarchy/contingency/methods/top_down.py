@@ -48,7 +48,7 @@ class TopDownPasses:
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables.
+        """Compute whole tables from `measured`, level by level without a look at lower levels; see :func:`whole`.
 
         Raises
         ------

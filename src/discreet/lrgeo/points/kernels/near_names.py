@@ -30,6 +30,9 @@ def find_medians(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
 
     Places are sorted by square bucket, ``tall`` of these in a column; place p weighs ``mass[p] e^(-fall d)``. Those
     in the bucket of a node and in the eight around it count. A node without any stays.
+
+    `places` is ``(P, 2)``, `mass` ``(P,)``, `starts` ``(buckets + 1,)``; `side` and `fall` are in units of the nodes.
+    ``O(near places)`` for each node and step.
     """
     weight, near = np.empty(len(places)), np.empty(len(places), dtype=np.int64)
     wide = (len(starts) - 1) // tall

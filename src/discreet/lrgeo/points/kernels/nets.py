@@ -198,6 +198,8 @@ def net_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ``L`` holds the multipliers p in the layout of ``D``, and ``F`` and ``size``, both ``(control points, reports)``,
     get the sums. Whatever p is, q is taken as its length, the least that is valid, with a margin for what floats err
     by. The other arrays are as of :func:`project_nets`; the cost is ``O(nodes)`` a report.
+
+    `kinds` ``(nodes,)``, `points` ``(nodes, 6)`` and `weights` ``(kinds, 3, 6)`` are the stencils, `rho` nats a cell.
     """
     n_reports = F.shape[1]
     for b in range(len(L)):

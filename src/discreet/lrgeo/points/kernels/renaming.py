@@ -67,6 +67,9 @@ def name_blocks(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 
     ``cost`` is ``(K, P)``; ``kept`` holds candidates at the first node of each block. Those of the four around a block
     are compared at its nodes; ``least`` gets what the best of them costs there.
+
+    `table` ``(m, n)`` is the noise, `first` ``(P, 2)`` and `weights` ``(P, 2, taps)`` the steps of places to control
+    points; `names` and `least` ``(m, n)`` are written.
     """
     m, n = table.shape
     wide, tall, few = kept.shape
