@@ -161,9 +161,10 @@ def test_a_connection_that_is_lost_is_not_logged_as_a_traceback(
 def test_workers_that_all_go_away_for_good_are_said_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_engines, "MAX_SECONDS_WITHOUT_WORKERS", 1)
-    monkeypatch.setattr(large_engines, "SECONDS_BETWEEN_CHECKS", 0.1)
-    monkeypatch.setattr(large_engines, "MAX_SECONDS_TO_END", 0.5)
+    hasty = large_engines.PATIENCE._replace(
+        seconds_without_workers=1, seconds_between_checks=0.1, seconds_to_end=0.5
+    )
+    monkeypatch.setattr(large_engines, "PATIENCE", hasty)
     source = folder_of(people(), tmp_path / "in")
     with (
         cluster_of_threads() as cluster,

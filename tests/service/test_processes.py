@@ -226,7 +226,7 @@ def test_a_port_that_is_taken_or_none_is_refused() -> None:
 def test_a_request_whose_headers_never_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some thousand such connections would be all that a server takes. One that asks again and again stays."""
     # A machine that stands still between two requests for longer closes the steady connection as well.
-    monkeypatch.setattr(connections, "_HEADERS_WITHIN", 6.0)
+    monkeypatch.setattr(connections, "_DEADLINES", connections._DEADLINES._replace(headers=6.0))
     stop: Future[None] = Future()
     started: Future[str] = Future()
     bound = bind("127.0.0.1", 0)

@@ -89,7 +89,7 @@ def rest(connection: socket.socket) -> int:
 def test_a_client_that_takes_nothing_is_cut_off_and_one_that_reads_slowly_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "_TAKEN_WITHIN", 4.0)
+    monkeypatch.setattr(connections, "_DEADLINES", connections._DEADLINES._replace(part=4.0))
     ended: list[str] = []
     with in_thread(large, on_ended=ended.append) as address, slow(address) as still:
         with slow(address) as steady:

@@ -7,7 +7,7 @@ import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, final
 from urllib.parse import urlsplit
 
 from discreet.core.errors import InvalidProblemError, SolverError
@@ -23,20 +23,27 @@ __all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-MAX_SECONDS_WITHOUT_WORKERS = 60
-"""Seconds to wait for a scheduler, for a first worker, and for a worker after all were lost."""
 
-SECONDS_BETWEEN_CHECKS = 2.0
-"""Seconds between checks for workers."""
+class _Patience(NamedTuple):
+    """How long a run waits for others."""
 
-MAX_STEP_RETRIES = 5
-"""Times that a step is restarted after the loss of its worker."""
+    seconds_without_workers: int = 60
+    """For a scheduler, for a first worker, and for a worker after all were lost."""
+
+    seconds_between_checks: float = 2.0
+    """Between checks for workers."""
+
+    seconds_to_end: float = 10.0
+    """For running steps when a run is cancelled."""
+
+    step_retries: int = 5
+    """Times that a step is restarted after the loss of its worker."""
+
+
+PATIENCE = _Patience()
 
 GONE = "lost", "the scheduler went away"
 """What is said of it."""
-
-MAX_SECONDS_TO_END = 10.0
-"""Seconds to wait for running steps when a run is cancelled."""
 
 
 def _ignore(done: int) -> None:
@@ -179,7 +186,7 @@ class DaskEngine:
                 range(count),
                 key=[f"discreet-{kind}-{number}-{run}" for number in range(count)],
                 pure=False,
-                retries=MAX_STEP_RETRIES,
+                retries=PATIENCE.step_retries,
             )
             with self.client.as_current():
                 steps = done_by(self.futures, with_results=True)
@@ -207,13 +214,13 @@ class DaskEngine:
         while not steps.has_ready():
             time.sleep(0.01)
             now = time.monotonic()
-            if now - last_checked < SECONDS_BETWEEN_CHECKS:
+            if now - last_checked < PATIENCE.seconds_between_checks:
                 continue
             last_checked = now
             if self._threads():
                 last_seen = now
-            elif now - last_seen > MAX_SECONDS_WITHOUT_WORKERS:
-                message = f"no worker was there for {MAX_SECONDS_WITHOUT_WORKERS} seconds"
+            elif now - last_seen > PATIENCE.seconds_without_workers:
+                message = f"no worker was there for {PATIENCE.seconds_without_workers} seconds"
                 raise SolverError("dask", "workers lost", message)
 
     def workers(self) -> int:
@@ -238,7 +245,7 @@ class DaskEngine:
             return
         with suppress(Exception):
             self.client.cancel(self.futures, force=True)
-        until = time.monotonic() + MAX_SECONDS_TO_END
+        until = time.monotonic() + PATIENCE.seconds_to_end
         while time.monotonic() < until and any(space.folder.glob("running.*")):
             time.sleep(0.1)
 
@@ -252,11 +259,11 @@ class DaskEngine:
         mine = look_around(str(space.folder), token)[1]
         field = "scheduler"
         try:
-            self.client.wait_for_workers(1, timeout=MAX_SECONDS_WITHOUT_WORKERS)
+            self.client.wait_for_workers(1, timeout=PATIENCE.seconds_without_workers)
             answers = self.client.run(look_around, str(space.folder), token)
             versions = self.client.get_versions()["scheduler"]["packages"]
         except TimeoutError:
-            expected = f"a worker within {MAX_SECONDS_WITHOUT_WORKERS} seconds"
+            expected = f"a worker within {PATIENCE.seconds_without_workers} seconds"
             raise InvalidProblemError(field, expected, "none") from None
         except Exception as error:  # noqa: BLE001 - whatever a worker without the package raises
             expected = "workers that have discreet, its extra dask and the same versions"
@@ -340,7 +347,7 @@ def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - 
     make: Callable[..., Any] = Client
     _quiet()
     try:
-        return make(address, timeout=f"{MAX_SECONDS_WITHOUT_WORKERS}s", set_as_default=False)
+        return make(address, timeout=f"{PATIENCE.seconds_without_workers}s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         expected = "a scheduler that answers"
         raise InvalidProblemError(field, expected, f"{address}: {type(error).__name__}") from None

@@ -10,7 +10,7 @@ import logging
 import socket
 import struct
 from collections import Counter
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -27,29 +27,34 @@ __all__ = ["Connection", "Crowd", "drop", "max_connections"]
 
 _LOG = logging.getLogger("discreet.service")
 
-_OTHER_DESCRIPTORS = 64
-"""Descriptors for files, modules, streams and listening sockets; a running server has some 30."""
 
-_MIN_CONNECTIONS = 16
-"""Connections below which no server is started: a browser alone opens six."""
+class _Deadlines(NamedTuple):
+    """Seconds within which a client must go on."""
 
-_HEADERS_WITHIN = 30.0
-"""Seconds within which the headers of a request must have come."""
+    headers: float = 30.0
+    """For the headers of a request to come."""
 
-_TAKEN_WITHIN = 30.0
-"""Seconds within which a client must take a part of its answer: with the parts below, 1.6 KB each second."""
+    part: float = 30.0
+    """For a client to take a part of its answer: with the parts below, 1.6 KB each second."""
+
+
+_DEADLINES = _Deadlines()
 
 _PART = 8 << 10
 """Bytes of the last part of an answer that count as progress; before it, the transport counts 48 KiB."""
 
 
-def max_connections(wanted: int) -> int:
+def max_connections(wanted: int, *, others: int = 64, least: int = 16) -> int:
     """Return the number of connections for which this process has descriptors, at most ``wanted``.
 
     Parameters
     ----------
     wanted
         Connections that the server would take at once.
+    others
+        Descriptors for files, modules, streams and listening sockets; a running server has some 30.
+    least
+        Connections below which no server is started: a browser alone opens six.
 
     Raises
     ------
@@ -65,10 +70,10 @@ def max_connections(wanted: int) -> int:
         return wanted
     if most == resource.RLIM_INFINITY:
         return wanted
-    if most < _OTHER_DESCRIPTORS + _MIN_CONNECTIONS:
-        expected = f"{_OTHER_DESCRIPTORS + _MIN_CONNECTIONS} or more: `ulimit -n 1024` before it"
+    if most < others + least:
+        expected = f"{others + least} or more: `ulimit -n 1024` before it"
         raise InvalidProblemError("limit of open files", expected, most)
-    return min(wanted, most - _OTHER_DESCRIPTORS)
+    return min(wanted, most - others)
 
 
 @final
@@ -166,7 +171,9 @@ class Crowd:
             progress = (cycle, connection.resumed, -(-writes // _PART))
             last, since = before.get(connection, (progress, now))
             self._seen[connection] = (progress, since if last == progress else now)
-            if now - self._seen[connection][1] > (_TAKEN_WITHIN if writes else _HEADERS_WITHIN):
+            if now - self._seen[connection][1] > (
+                _DEADLINES.part if writes else _DEADLINES.headers
+            ):
                 self.ended("slow" if writes else "silent")
                 if writes:
                     drop(connection.transport.get_extra_info("socket"))

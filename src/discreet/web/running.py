@@ -12,7 +12,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
 
@@ -32,20 +32,27 @@ __all__ = ["bind", "serve"]
 
 _LOG = logging.getLogger("discreet.service")
 
-_SECONDS_TO_STOP = 10
-"""Seconds that requests under way are given when the server is to stop."""
 
-_TICKS_BETWEEN_CHECKS = 10
-"""Ticks of uvicorn, tenths of a second, between two looks at the connections that wait."""
+class _Pace(NamedTuple):
+    """When the server looks, waits and stops."""
 
-_MAX_WAITING_CONNECTIONS = 2048
-"""Connections that wait in the system until they are taken."""
+    seconds_to_stop: int = 10
+    """For requests under way when the server is to stop."""
+
+    ticks_between_checks: int = 10
+    """Ticks of uvicorn, tenths of a second, between two looks at the connections that wait."""
+
+    seconds_without_descriptor: float = 1.0
+    """Until connections are taken again when the process can open no more files."""
+
+    waiting_connections: int = 2048
+    """Connections that wait in the system until they are taken."""
+
+
+_PACE = _Pace()
 
 _SEND_BUFFER = 128 << 10
 """Bytes of an answer that the system keeps for a client that reads slowly; Linux doubles it for its own bookkeeping."""
-
-_NO_DESCRIPTOR_PAUSE = 1.0
-"""Seconds until connections are taken again when the process can open no more files."""
 
 
 def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
@@ -163,7 +170,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_SECONDS_TO_STOP,
+        timeout_graceful_shutdown=_PACE.seconds_to_stop,
     )
     crowd = Crowd(limits or Limits(), trusted, on_ended)
     server = _Server(config, bound, on_started, stopping or threading.Event(), drain, crowd=crowd)
@@ -221,7 +228,7 @@ class _Server(uvicorn.Server):
         self._accepting: list[asyncio.Task[None]] = []
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % _TICKS_BETWEEN_CHECKS == 0:
+        if counter % _PACE.ticks_between_checks == 0:
             self._crowd.cut_off_idle(list(self.server_state.connections), time.monotonic())
         return await super().on_tick(counter)
 
@@ -230,7 +237,7 @@ class _Server(uvicorn.Server):
         await super().startup([])
         for bound in sockets or ():
             bound.settimeout(0)
-            bound.listen(_MAX_WAITING_CONNECTIONS)
+            bound.listen(_PACE.waiting_connections)
             self._accepting.append(asyncio.create_task(self._accept(bound)))
         if self.started and self._on_started is not None:
             host, port = self._bound.getsockname()[:2]
@@ -245,7 +252,7 @@ class _Server(uvicorn.Server):
                 accepted, peer = await loop.sock_accept(bound)
             except OSError as error:
                 _LOG.warning("no connection can be taken: %s", error.strerror)
-                await asyncio.sleep(_NO_DESCRIPTOR_PAUSE)
+                await asyncio.sleep(_PACE.seconds_without_descriptor)
                 continue
             address = str(peer[0])
             if not self._crowd.admits(address):
