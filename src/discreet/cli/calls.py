@@ -53,7 +53,7 @@ def command_again(name: str, options: OptionGroup, *, without: Collection[str] =
 
     Examples
     --------
-    >>> from discreet.cli.row_judges import VerifyOptions
+    >>> from discreet.cli.verify import VerifyOptions
     >>> command_again("verify", VerifyOptions(file="my table.csv", k=5, quasi=("age", "sex"), optimality=True))
     "discreet verify 'my table.csv' --optimality -k 5 --quasi age --quasi sex"
     """
@@ -98,7 +98,7 @@ def from_options(
     record
         The options.
     shown
-        ``examples``, which end the help; ``first``, names of the options that a brief help shows.
+        ``examples``, commands that end the help; ``first``, names of the options that a brief help shows.
     """
     rows = list(rows_of(record))
     return lambda run: _command(run, rows, lambda values: run(record(**values)), shown)
