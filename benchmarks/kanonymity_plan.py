@@ -29,8 +29,7 @@ from kanonymity_large import write
 from run import machine
 from scipy.optimize import nnls
 
-from discreet.cli.columns import StatedKinds
-from discreet.cli.microdata import attributes_of
+from discreet.cli.columns import StatedKinds, attributes_of
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, AtomPlaces

@@ -41,9 +41,9 @@ from discreet.report import make_chapter
 from discreet.report.check_words import proof_of
 from discreet.report.page import CHAPTERS, template_environment
 from discreet.report.words import promise_about_a_person
-from discreet.studio.counts_release import COUNTS
+from discreet.studio.counts import COUNTS
 from discreet.studio.parts import render
-from discreet.studio.tables_release import TABLES, describe_plan
+from discreet.studio.tables import TABLES, describe_plan
 from discreet.studio.tasks import TABLE, Anonymize, LossBySize
 from reading import (
     EXCEPTIONS,

@@ -34,6 +34,9 @@ REFUSALS = {"InvalidProblemError", "unknown_name", "no_column", "_wrong"}
 EXPECTED = {"expected", "got"}
 """Variables that such a text is put together in."""
 
+EXAMPLES = {"_EXAMPLES", "examples"}
+"""Where the commands stand that the help of a command shows."""
+
 OPTIONS = {"help", "epilog", "metavar"}
 """Arguments that describe an option, its text saying what is asked for."""
 
@@ -44,8 +47,8 @@ EXCEPTIONS = {
     r"report/check_words.py": "what a check counts: the forger has a file that fails each",
     r"report/verified.py": "what was checked of a file, and what is not claimed",
     r"report/page.py: a page can't vouch|service/static/page.html": "a warning, which denies a guarantee",
-    r"report/judged.py": "a warning: a promise that no attack broke is not proved",
-    r"report/counting.py: It wants|report/demo.py: Say what": "the task of a demo, and its title",
+    r"report/attacked.py": "a warning: a promise that no attack broke is not proved",
+    r"report/demo.py: It wants|report/demo.py: Say what": "the task of a demo, and its title",
     r"report/.*(guarantee of its own|guarantee adds up|not add up|hides one of them)": "releases add up: a warning",
     r"report/templates/submodular.html: (Each rule|The choice)": "what the verifier checked: the accountant's lines",
     r"report/templates/metricdp.html: (The guarantee limits|Both prove)": "what a guarantee is not about; a command",
@@ -71,7 +74,7 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
         if (
             name in REFUSALS | FIELDS
             or prose
-            or {*targets, getattr(node, "arg", "")} & (EXPECTED | OPTIONS)
+            or {*targets, getattr(node, "arg", "")} & (EXPECTED | EXAMPLES | OPTIONS)
         ):
             skipped.update(ast.walk(node))
         if isinstance(node, ast.JoinedStr) and node not in skipped:

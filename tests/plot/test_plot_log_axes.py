@@ -17,7 +17,7 @@ from discreet.evaluate.intervals import Estimate
 from discreet.evaluate.utility.measure import Measure, Point
 from discreet.plot import plot_frontier
 from discreet.plot.frontier import Curve
-from discreet.plot.measures import plot_points
+from discreet.plot.judges import plot_points
 from discreet.plot.style import log_scale
 from discreet_reproduction.drawing import lines, lines_of
 from discreet_reproduction.metricdp.convergence import _boxes, _cloud

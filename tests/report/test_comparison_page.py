@@ -10,7 +10,7 @@ import pytest
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.comparison import Entry
 from discreet.report import make_chapter
-from discreet.report.comparison import _curves
+from discreet.report.listed import _curves
 
 
 def entry(method: str, epsilon: int, loss: float | None, lower: float | None = None) -> Entry:

@@ -20,8 +20,8 @@ from discreet.hierarchy.contingency.measure import measure as measure_tables
 from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS, quick_methods
 from discreet.report import make_chapter, render_report
-from discreet.report.answers import chapter as answers_chapter
-from discreet.report.counting import count_demo
+from discreet.report.demo import count_demo
+from discreet.report.listed import answers_chapter
 from report.made import MARKUP
 
 if TYPE_CHECKING:

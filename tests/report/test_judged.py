@@ -16,8 +16,7 @@ from discreet.hierarchy import GroupSizes, release
 from discreet.kanonymity import Numeric
 from discreet.metricdp import Problem, design
 from discreet.report import make_chapter, render_report
-from discreet.report.attacked import section
-from discreet.report.judged import Judged, audit_row, chapter, panel
+from discreet.report.attacked import audit_row, panel, section
 from discreet.report.trying import try_counts, try_design, try_table
 from kanonymity.tables import anonymize_kept as anonymize
 
@@ -52,9 +51,9 @@ def test_infinite_bounds_and_tables_have_words() -> None:
 
 
 def test_the_panel_stands_alone_as_a_chapter() -> None:
-    row = Judged("guessing", "1 in 4", "1 in 4", "no better than chance")
-    page = render_report([chapter([row], notes=["A note."])])
-    assert "A note." in page
+    found = audit(response, [(0, 1)], PureDP(2, "replace-one"), samples=4_000)
+    page = render_report([make_chapter("audit", found)])
+    assert str(found.guarantee) in page
     assert 'id="attacked-judged"' in page
     with pytest.raises(InvalidProblemError, match="rows"):
         panel([])

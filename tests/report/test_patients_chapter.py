@@ -17,7 +17,6 @@ from discreet.datasets.microdata import zip_paths
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 from discreet.report import make_chapter, render_report
-from discreet.report.kanonymity import Example
 from discreet.report.patients import loss_curves
 from kanonymity.tables import anonymize_kept as anonymize
 
@@ -66,7 +65,7 @@ def test_examples_and_curves_are_drawn_where_they_are_given() -> None:
         assert 0 <= low <= found + 1e-12
         assert all(low <= loss + 1e-12 for loss in rest)
     assert (bound.role, best.role) == ("bound", "optimum")
-    example = Example(("<20>", "F"), ("[20, 30]", "F"), (2, 7))
+    example = (("<20>", "F"), ("[20, 30]", "F"), (2, 7))
     body = make_chapter(
         "kanonymity",
         made(),

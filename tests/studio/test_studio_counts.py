@@ -23,15 +23,18 @@ from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.tree import Tree
 from discreet.hierarchy import Frame, Plan, plan
 from discreet.ledger import Ledger
-from discreet.studio.counts_forms import KINDS, PUBLIC, read_promise, read_table_form
-from discreet.studio.counts_release import (
+from discreet.studio.counts import (
     AMOUNTS,
     COUNTS,
+    KINDS,
+    PUBLIC,
     Costs,
+    read_promise,
+    read_table_form,
     synthetic_sizes,
 )
+from discreet.studio.forms import NEIGHBORS
 from discreet.studio.jobs import Job
-from discreet.studio.publish_forms import NEIGHBORS
 from discreet.studio.publishing import Publish
 from studio.asking import Browser, fetched_again
 from studio.waiting import Waits

@@ -16,8 +16,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy.refusals import check_shape
 from discreet.ledger import Ledger
-from discreet.studio.counts_forms import read_promise, read_table_form
-from discreet.studio.counts_release import COUNTS
+from discreet.studio.counts import COUNTS, read_promise, read_table_form
 from discreet.studio.publishing import PRIVATE, Publish
 from discreet.studio.reading import PrivateUploadOptions, read_upload
 from studio.asking import Browser

@@ -17,11 +17,10 @@ from discreet.cli.app import run
 from discreet.core import printed
 from discreet.hierarchy import contingency
 from discreet.ledger import Ledger
+from discreet.studio.forms import Promise
 from discreet.studio.jobs import Job
-from discreet.studio.publish_forms import Promise
 from discreet.studio.publishing import Publish
-from discreet.studio.tables_forms import read_categories, read_tables_form
-from discreet.studio.tables_release import TABLES
+from discreet.studio.tables import TABLES, read_categories, read_tables_form
 from discreet.tables.writing import bytes_of
 from studio.asking import Browser, fetched_again
 from studio.waiting import Waits

@@ -7,20 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.cli.anonymized import emit_table_facts, write_pages
 from discreet.cli.anonymizing import (
-    COMPILING,
     AnonymizeOptions,
     RecodingSearchOptions,
     SuppressionOptions,
+    emit_table_facts,
+    write_pages,
 )
 from discreet.cli.calls import from_options
-from discreet.cli.columns import warn_of_kept
+from discreet.cli.columns import attributes_of, taxonomy_files, unstated, warn_of_kept
 from discreet.cli.files import check_outputs
 from discreet.cli.large import run_large
-from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, renamed_arguments, warn
-from discreet.cli.progress import progress
+from discreet.cli.progress import announcing_compilation, progress
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -48,21 +47,19 @@ __all__ = ["anonymize"]
 MAX_ROWS_WITHOUT_LIMIT = 2_000_000
 """Rows that are searched without a time limit."""
 
-_EXAMPLES = """Examples:
-
-```
-discreet anonymize patients.csv -k 5 --quasi birthdate,gender,zip --sensitive disease --drop patient_id,name
-    --prefix zip -o out.csv --curator-report private.html
-
-discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l-diversity 3 --alpha 0.5 -o out.csv
-
-discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json
-
-discreet anonymize big.parquet -k 50 --quasi age,education,sex --memory 4GB -o out/
-
-discreet verify out.csv --against patients.csv
-```
-"""
+_EXAMPLES = (
+    (
+        "discreet anonymize patients.csv -k 5 --quasi birthdate,gender,zip --sensitive disease --drop patient_id,name\n"
+        "    --prefix zip -o out.csv --curator-report private.html"
+    ),
+    (
+        "discreet anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --l-diversity 3 --alpha 0.5 "
+        "-o out.csv"
+    ),
+    "discreet anonymize fars.csv -k 3 --quasi AGE,SEX,INJ_SEV,DRINKING --method optimal -o out.csv --json",
+    "discreet anonymize big.parquet -k 50 --quasi age,education,sex --memory 4GB -o out/",
+    "discreet verify out.csv --against patients.csv",
+)
 
 
 @from_options(
@@ -78,7 +75,6 @@ def anonymize(options: AnonymizeOptions) -> Status:
     --l-diversity, --t-closeness, --alpha or --require forbids it.
     """
     from discreet.artefact import save_anonymous
-    from discreet.core.jit import compiling
     from discreet.kanonymity import anonymize as anonymize_table
     from discreet.kanonymity.candidate import SearchInterrupted
 
@@ -110,7 +106,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
     status = Status.DONE
     try:
         with (
-            compiling(lambda: warn(COMPILING, quiet=quiet)),
+            announcing_compilation(quiet=quiet),
             progress(sys.stderr, quiet=quiet, start="anonymizing") as on_progress,
         ):
             made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize_table(

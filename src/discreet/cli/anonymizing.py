@@ -1,11 +1,11 @@
-"""Options of ``anonymize``: what is promised, how cells are read and generalized, how it is searched for."""
+"""Options of ``anonymize``, and what it prints and draws for the curator, computed from the original."""
 
 from __future__ import annotations
 
-from typing import final
+from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.columns import DemandOptions, Kinds, RoleOptions
-from discreet.cli.microdata import with_orders
+from discreet.cli.columns import DemandOptions, Kinds, RoleOptions, with_orders
+from discreet.cli.files import write_page
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -16,20 +16,33 @@ from discreet.cli.options import (
     RowEngineOptions,
     VerboseOption,
 )
+from discreet.cli.output import emit, facts
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
+from discreet.core.outcome import FOR_THE_CURATOR
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.option_groups import COLUMNS, CodingOptions, FileReadingOptions
 from discreet.tables.roles import Given
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from discreet.core.outcome import Anonymization
+    from discreet.kanonymity.anonymize import AnonymizationDiagnostics
+    from discreet.kanonymity.problem import Attribute
+    from discreet.tables.roles import AssignedRoles
+
+
 __all__ = [
-    "COMPILING",
     "AnonymizeOptions",
     "RecodingSearchOptions",
     "SuppressionOptions",
+    "emit_facts",
+    "emit_table_facts",
+    "write_pages",
 ]
-
-COMPILING = "compiling, first run only"
 
 
 class ClassOptions(OptionGroup, panel=PROMISED):
@@ -144,3 +157,65 @@ class AnonymizeOptions(
             self.person,
             self.unassigned,
         )
+
+
+def write_pages(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    original: pl.DataFrame,
+    roles: AssignedRoles,
+    attributes: Sequence[Attribute],
+    options: AnonymizeOptions,
+) -> None:
+    """Write the report of the published table and that for the curator, if requested."""
+    headline = "An anonymized table, with its proof"
+    about: dict[str, Any] = {"private": True, "attributes": attributes}
+    write_page(options.report, "kanonymity", made, headline=headline, **about)
+    about |= {"made": made, "roles": roles, "headline": "For the curator alone: what was published"}
+    write_page(options.curator_report, "curator", original, **about)
+
+
+def emit_table_facts(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics], options: AnonymizeOptions
+) -> None:
+    """Print the facts of a table in memory."""
+    from discreet.kanonymity.risk import homogeneous_dict, risk
+
+    search, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]
+    published = risk(made.table, made.guarantee.quasi_identifiers, sensitive=sensitive)
+    measured = {
+        "optimal": search.optimal,
+        "classes": published.classes,
+        "smallest_class": published.k,
+        "rows": made.table.height,
+        "l": {name: published.diversity[name] for name in sensitive},
+        "t": {name: float(published.closeness[name]) for name in sensitive},
+        "homogeneous": homogeneous_dict(published.homogeneous),
+        "method": search.method,
+        "seconds": search.seconds,
+        "seconds_after": search.seconds_after,
+    }
+    emit_facts(made, options, measured, search.described(made, published))
+
+
+def emit_facts(
+    made: Anonymization[Any, Any],
+    options: AnonymizeOptions,
+    measured: dict[str, Any],
+    rows: Sequence[tuple[str, object]],
+) -> None:
+    """Print the facts of an anonymization: those that tables in memory and in files share, and those given here."""
+    search = made.diagnostics
+    shared = ("information_loss", "mean_loss", "lower", "gap", "suppressed")
+    data = {
+        **{name: getattr(search, name) for name in shared},
+        **measured,
+        "loss": options.loss,
+        "private": FOR_THE_CURATOR,
+        "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
+        "certificate": made.certificate.to_dict(),
+        "order": "shuffled",
+        "output": options.output,
+    }
+    emit(
+        "anonymize", options, data, facts([("guarantee", made.guarantee), *rows]), made.certificate
+    )

@@ -24,22 +24,14 @@ _HOW = "How hard to try"
 
 _METHODS = methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=False)
 
-_EXAMPLES = """Examples:
-
-```
-discreet attack c.channel --reports 1,10,100 --steps 12 --json
-
-discreet attack out.csv --against patients.csv --others neighbors.csv --sensitive disease
-
-discreet attack hierarchy --method m-h-dp --epsilon 1
-
-discreet attack submodular --epsilon 1 --report attack.html
-
-discreet attack lrgeo --mode sound --json
-
-discreet attack lrgeo --mode places-only
-```
-"""
+_EXAMPLES = (
+    "discreet attack c.channel --reports 1,10,100 --steps 12 --json",
+    "discreet attack out.csv --against patients.csv --others neighbors.csv --sensitive disease",
+    "discreet attack hierarchy --method m-h-dp --epsilon 1",
+    "discreet attack submodular --epsilon 1 --report attack.html",
+    "discreet attack lrgeo --mode sound --json",
+    "discreet attack lrgeo --mode places-only",
+)
 
 
 def _numbers(given: str) -> tuple[int, ...]:
@@ -58,15 +50,10 @@ _SHOWN = {
     "k": Option(panel=_RUN, flags=("-k", "--k")),
     "mode": Option("sound|every-point|places-only", _RUN),
     "reports": Option("N,N,...", _CHANNELS, read=_numbers),
-    "steps": Option(panel=_CHANNELS),
-    "stride": Option(panel=_CHANNELS),
-    "against": Option("FILE", _TABLES),
-    "others": Option("FILE", _TABLES),
-    "population": Option("FILE", _TABLES),
-    "again": Option("FILE", _TABLES),
+    **dict.fromkeys(("steps", "stride"), Option(panel=_CHANNELS)),
+    **dict.fromkeys(("against", "others", "population", "again"), Option("FILE", _TABLES)),
     "sensitive": Option(panel=_TABLES),
-    "trials": Option(panel=_HOW),
-    "failure": Option(panel=_HOW),
+    **dict.fromkeys(("trials", "failure"), Option(panel=_HOW)),
 }
 
 
@@ -87,10 +74,7 @@ def attack(given: dict[str, Any], options: QuietResultOptions) -> Status:
         progress(sys.stderr, quiet=options.quiet, start="attacking") as on_progress,
     ):
         outcome = attack_target(**given, on_progress=on_progress)
-    if options.report is not None:
-        from discreet.report.attacked import chapter
-
-        title = f"An attack on {outcome.target}"
-        write_page([chapter(outcome)], options.report, title=title, private=bool(outcome.private))
+    headline, private = f"An attack on {outcome.target}", bool(outcome.private)
+    write_page(options.report, "attack", outcome, headline=headline, private=private)
     emit("attack", options, outcome.to_dict(), str(outcome))
     return Status.CHECK_FAILED if outcome.kept is False else Status.DONE

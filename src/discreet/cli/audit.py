@@ -24,32 +24,20 @@ _METHODS = (
     f"come with `{INSTALL}`"
 )
 
-_EXAMPLES = """Examples:
-
-```
-discreet audit submodular --method lazy-greedy --epsilon 1 --json
-
-discreet audit hierarchy --method m-c-dp --epsilon 1 --strength sampled --samples 100000
-
-discreet audit kanonymity --method mondrian -k 5
-
-discreet audit c.channel --strength sampled
-```
-"""
+_EXAMPLES = (
+    "discreet audit submodular --method lazy-greedy --epsilon 1 --json",
+    "discreet audit hierarchy --method m-c-dp --epsilon 1 --strength sampled --samples 100000",
+    "discreet audit kanonymity --method mondrian -k 5",
+    "discreet audit c.channel --strength sampled",
+)
 
 
 _SHOWN = {
     "target": Option("MECHANISM|FILE"),
     "method": Option(help=f"One of {_METHODS}."),
-    "epsilon": Option(panel=_CLAIM),
-    "delta": Option(panel=_CLAIM),
-    "rho": Option(panel=_CLAIM),
-    "neighbors": Option(panel=_CLAIM),
+    **dict.fromkeys(("epsilon", "delta", "rho", "neighbors"), Option(panel=_CLAIM)),
     "k": Option(panel=_CLAIM, flags=("-k", "--k")),
-    "strength": Option(panel=_HOW),
-    "samples": Option(panel=_HOW),
-    "failure": Option(panel=_HOW),
-    "points": Option(panel=_HOW),
+    **dict.fromkeys(("strength", "samples", "failure", "points"), Option(panel=_HOW)),
 }
 
 
@@ -65,12 +53,8 @@ def audit(given: dict[str, Any], options: ResultOptions) -> Status:
     check_outputs({"--report": options.report}, target)
     with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
         verdict = audit_target(**given)
-    if options.report is not None:
-        from discreet.report.judged import audit_row, chapter
-
-        title = f"{target}, {method}" if method else target
-        page = chapter([audit_row(verdict)], notes=[str(verdict.guarantee)])
-        write_page([page], options.report, title=f"An audit of {title}")
+    title = f"{target}, {method}" if method else target
+    write_page(options.report, "audit", verdict, headline=f"An audit of {title}")
     name = {"audited": target, "method": method}
     emit("audit", options, {**name, **verdict.to_dict()}, str(verdict))
     return Status.CHECK_FAILED if verdict.rejected else Status.DONE

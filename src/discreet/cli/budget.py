@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, final, get_args
 import typer
 
 from discreet.cli.calls import from_options
+from discreet.cli.commands import example_text
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import JsonOption, ReportOption
-from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments, warn_of_weakness
+from discreet.cli.options import JsonOption, ReportOption, require_one
+from discreet.cli.output import (
+    Status,
+    emit,
+    facts,
+    put_out,
+    renamed_arguments,
+    warn_of_weakness,
+)
 from discreet.core import printed
 from discreet.core.calculus import to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
@@ -139,12 +147,9 @@ def show(options: ShowOptions) -> None:
     check_outputs({"--report": options.report}, options.ledger)
     book = Ledger(options.ledger)
     names = book.datasets if options.dataset is None else (options.dataset,)
-    if options.report is not None:
-        from discreet.report import make_chapter
-
-        accounts = {name: book.account(name) for name in names}
-        chapter = make_chapter("budget", accounts, charges={n: book.history(n) for n in names})
-        write_page([chapter], options.report, title="Privacy budgets")
+    accounts = {name: book.account(name) for name in names}
+    charges = {name: book.history(name) for name in names}
+    write_page(options.report, "budget", accounts, charges=charges, headline="Privacy budgets")
     _emit("budget show", options, book, names)
 
 
@@ -298,16 +303,9 @@ def _limit(options: GrantOptions) -> Guarantee:
     """Return the limit that the options state; refuse options that do not go together."""
     relation: Any = options.neighbors
     epsilon, unit = options.epsilon, options.unit
-    if (epsilon is None) == (options.rho is None):
-        got = "neither" if epsilon is None else "both"
-        raise InvalidProblemError("--epsilon", "a limit here, or with --rho", got)
-    if (relation is None) == (unit is None):
-        got = "neither" if unit is None else "both"
-        raise InvalidProblemError(
-            "--neighbors",
-            f"one of {', '.join(get_args(Neighbors))}, or a distance with --unit",
-            got,
-        )
+    require_one("--epsilon", "a limit here, or with --rho", epsilon, options.rho)
+    known = f"one of {', '.join(get_args(Neighbors))}, or a distance with --unit"
+    require_one("--neighbors", known, relation, unit)
     fits = {
         "delta": epsilon is not None and unit is None,
         "radius": unit is not None,
@@ -367,5 +365,5 @@ def register(app: typer.Typer) -> None:
     about = "Grant datasets privacy budgets, and see the remaining budgets."
     group = typer.Typer(name="budget", help=about, no_args_is_help=True)
     for name, (command, example) in _COMMANDS.items():
-        group.command(name, epilog=f"Example:\n\n```\ndiscreet budget {example}\n```")(command)
+        group.command(name, epilog=example_text((f"discreet budget {example}",)))(command)
     app.add_typer(group)

@@ -51,7 +51,11 @@ def _parameter(row: OptionRow) -> inspect.Parameter:
 def command_again(name: str, options: OptionGroup, *, without: Collection[str] = ()) -> str:
     """Return a command line with its options as text, to type it again.
 
-    Options in `without` and defaults are left out.
+    Examples
+    --------
+    >>> from discreet.cli.verify import VerifyOptions
+    >>> command_again("verify", VerifyOptions(file="my table.csv", k=5, quasi=("age", "sex"), optimality=True))
+    "discreet verify 'my table.csv' --optimality -k 5 --quasi age --quasi sex"
     """
     words = ["discreet", name]
     for row in rows_of(type(options)):
@@ -94,7 +98,7 @@ def from_options(
     record
         The options.
     shown
-        ``examples``, which end the help; ``first``, names of the options that a brief help shows.
+        ``examples``, commands that end the help; ``first``, names of the options that a brief help shows.
     """
     rows = list(rows_of(record))
     return lambda run: _command(run, rows, lambda values: run(record(**values)), shown)

@@ -28,6 +28,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.moved import INSTALL, where_now
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from importlib.metadata import EntryPoint
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Commands",
     "brief_help",
     "command_named",
+    "example_text",
     "hide_types_of_flags",
     "load",
 ]
@@ -138,13 +140,21 @@ class Commands(TyperGroup):
         return name, command, rest
 
 
-def brief_help(*first: str) -> type[TyperCommand]:
+def example_text(examples: Sequence[str]) -> str:
+    """Return the examples of a command as its help shows them."""
+    blocks = "\n\n".join(examples)
+    return f"Example{'s' if len(examples) > 1 else ''}:\n\n```\n{blocks}\n```"
+
+
+def brief_help(first: Collection[str], examples: Sequence[str]) -> type[TyperCommand]:
     """Return a class of commands whose ``--help`` is short; their records have a ``HelpAllOption`` for all options.
 
     Parameters
     ----------
     first
         Optional parameters that the short help shows.
+    examples
+        Commands, of which it shows two.
     """
 
     class Brief(TyperCommand):
@@ -155,8 +165,7 @@ def brief_help(*first: str) -> type[TyperCommand]:
             shown = {*first, "help_all"}
             brief.params = [one for one in self.params if one.required or one.name in shown]
             rest = len(self.params) - len(brief.params)
-            head, *examples = (self.epilog or "").split("```")[1].strip().split("\n\n")
-            blocks = "\n\n".join((head, *examples[:1]))
+            blocks = "\n\n".join(examples[:2])
             about = (self.help or "").partition("\n\n")[0]
             brief.help = f"{about}\n\n```\n{blocks}\n```"
             brief.epilog = f"`discreet {self.name} --help-all` shows {rest} more options."
@@ -185,9 +194,9 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on T
         module.register(app)
     else:
         run: Any = getattr(module, name)
-        cls = brief_help(*run.first) if hasattr(run, "first") else None
+        cls = brief_help(run.first, run.examples) if hasattr(run, "first") else None
         settings = getattr(run, "settings", None)
-        app.command(cls=cls, epilog=run.examples, context_settings=settings)(run)
+        app.command(cls=cls, epilog=example_text(run.examples), context_settings=settings)(run)
     return typer.main.get_group(app).commands[name]
 
 

@@ -23,18 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-_EXAMPLES = """Examples:
-
-```
-discreet compare --grid 6x6 --unit km --epsilon 0.5,1,2 --methods optimal,exponential,planar-laplace
-
-discreet compare places.csv --x lon --y lat --metric haversine --epsilon 1,2 --prior weight --report frontier.html
-
-discreet compare hierarchy --epsilon 0.5,1,2 --methods m-c-dp-weighted,m-h-dp
-
-discreet compare kanonymity -k 2,5,10 --report frontier.html
-```
-"""
+_EXAMPLES = (
+    "discreet compare --grid 6x6 --unit km --epsilon 0.5,1,2 --methods optimal,exponential,planar-laplace",
+    (
+        "discreet compare places.csv --x lon --y lat --metric haversine --epsilon 1,2 --prior weight "
+        "--report frontier.html"
+    ),
+    "discreet compare hierarchy --epsilon 0.5,1,2 --methods m-c-dp-weighted,m-h-dp",
+    "discreet compare kanonymity -k 2,5,10 --report frontier.html",
+)
 
 
 _SHOWN = {
@@ -105,17 +102,16 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
         warn(f"interrupted after {len(outcome.entries)} of {outcome.planned} designs")
     for warning in outcome.warnings:
         warn(warning, quiet=options.quiet)
-    if report is not None:
-        from discreet.report import make_chapter
-
-        if isinstance(outcome, MechanismComparison):
-            parameter, title = outcome.parameter, f"What {outcome.mechanism} loses"
-            chapter = make_chapter(
-                "frontier", outcome.points, parameter=parameter, title=title, note=outcome.data
-            )
-            write_page([chapter], report, title=f"What a choice of {parameter} costs")
-        elif outcome.entries:
-            chapter = make_chapter("comparison", outcome.entries, unit=outcome.guarantee.unit)
-            write_page([chapter], report, title="What privacy costs, by method")
+    if isinstance(outcome, MechanismComparison):
+        about: dict[str, Any] = {
+            "parameter": outcome.parameter,
+            "title": f"What {outcome.mechanism} loses",
+            "note": outcome.data,
+        }
+        headline = f"What a choice of {outcome.parameter} costs"
+        write_page(report, "frontier", outcome.points, headline=headline, **about)
+    elif outcome.entries:
+        unit, headline = outcome.guarantee.unit, "What privacy costs, by method"
+        write_page(report, "comparison", outcome.entries, headline=headline, unit=unit)
     emit("compare", options, outcome.to_dict(), str(outcome))
     return status

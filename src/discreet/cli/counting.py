@@ -337,9 +337,6 @@ def release_counts(
 def release_outputs(
     options: CountsOptions,
     chapter: str,
-    contents: tuple[
-        Callable[[Release[Any], str], FileContent], Callable[[Any, str, str], FileContent]
-    ],
     size: int,
     more: Callable[[Release[Any]], dict[str, Any]],
     *,
@@ -352,17 +349,16 @@ def release_outputs(
 
     That a workbook can hold the table is checked by the frame, before anything is charged.
 
-    ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
+    ``more`` returns the facts of this kind of counts.
     """
-    from discreet.artefact.counts import check_workbook
+    from discreet.artefact.counts import check_workbook, counts_content, measurements_content
 
-    table, measurements = contents
     endings = [Path(path or "").suffix for path in (options.output, options.measurements)]
     if endings[0].lower() == ".xlsx":
         check_workbook(frame, "--output")
 
     def measured(made: Release[Any]) -> FileContent:
-        return measurements(made.result.measurements, endings[1], made.provenance.charge)
+        return measurements_content(made.result.measurements, endings[1], made.provenance.charge)
 
     def page(made: Release[Any]) -> FileContent:
         return page_content(chapter, made, title=_TITLES[chapter])
@@ -370,7 +366,7 @@ def release_outputs(
     return release_files(
         "counts",
         {
-            "--output": (options.output, lambda made: table(made, endings[0]), size),
+            "--output": (options.output, lambda made: counts_content(made, endings[0]), size),
             "--measurements": (options.measurements, measured, size),
             **extra_files,
             "--report": (options.report, page, None),

@@ -1,7 +1,8 @@
-"""``counts``: publish counts by region and size. Options become a plan; the plan charges, then reads."""
+"""``counts``: publish counts by region and size, or with ``--by`` tables. The plan charges, then reads."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from discreet.cli.counting import (
     render_counts,
     shared_arguments,
 )
-from discreet.cli.options import read_method
+from discreet.cli.options import read_method, require_one
 from discreet.cli.output import (
     Status,
     put_out,
@@ -27,16 +28,154 @@ from discreet.cli.output import (
     warn,
     warn_of_weakness,
 )
-from discreet.cli.tables import publish_tables
 from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.contingency.workload import read_lists, unrepeated
 from discreet.hierarchy.methods import METHODS
+from discreet.hierarchy.regions import bare_names
+from discreet.tables.dialect import stored_file
+from discreet.tables.options import split_names
+from discreet.tables.parsing import free_memory
+from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     from discreet.artefact import ReleaseFiles
     from discreet.core.outcome import Release, Unproven
     from discreet.hierarchy import Plan, RegionCounts
+    from discreet.hierarchy.contingency import RegionTables, TablesPlan
+
 
 __all__ = ["counts"]
+
+
+_MAX_DOMAIN_BYTES = 1 << 26
+"""Bytes of a file that lists categories, at most."""
+
+
+def _publish_tables(options: CountsOptions) -> Status:
+    """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
+    from discreet.artefact.outputs import PAGE_BYTES
+    from discreet.artefact.sidecar import FileContent
+    from discreet.hierarchy.contingency.estimates import check_room
+    from discreet.hierarchy.contingency.result import NO_PEOPLE, refuse_many_rows
+
+    guarantee = guarantee_of(options)
+    if options.people is None:
+        raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
+    check_files(options)
+    if options.output is None and (options.microdata or options.reliability) and not options.plan:
+        expected = "the published table besides --microdata or --reliability"
+        raise InvalidProblemError("--output", expected, "none")
+    if options.domain is None:
+        raise InvalidProblemError("--domain", "the file of all categories", "none")
+    if options.region_list is None and options.regions:
+        raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
+    arguments: dict[str, Any] = {
+        "domain": _read_json(options.domain),
+        "by": split_names(options.by or ""),
+        "marginals": read_lists(options.marginals),
+        "shares": read_lists(options.shares),
+        "workload": options.workload,
+        "workload_levels": options.workload_levels,
+        "loss": options.loss,
+        "max_rows": options.max_rows,
+        "exact_total": options.exact_total,
+    }
+    warn_of_weakness(guarantee, quiet=options.quiet)
+    if options.plan:
+        from discreet.hierarchy import contingency
+
+        arguments["total"] = arguments.pop("exact_total")
+        planned = contingency.plan(
+            options.region_list,
+            guarantee,
+            **shared_arguments(options),
+            **arguments,
+        )
+        check_room(planned.frame, free_memory())
+        with open_rows(options) as source:
+            planned.check(source)
+        put_out(_rendered_plan(planned, options))
+        return Status.DONE
+
+    def rows(made: Release[RegionTables]) -> FileContent:
+        table = made.result.to_rows(bare_names(options.regions))
+        return FileContent(bytes_of(table, Path(options.microdata or "").suffix))
+
+    def marks(made: Release[RegionTables]) -> FileContent:
+        table = made.result.to_reliability(guarantee)
+        return FileContent(bytes_of(table, Path(options.reliability or "").suffix))
+
+    def facts_of(made: Release[RegionTables]) -> dict[str, Any]:
+        return _table_facts(made) | {"microdata": options.microdata and NO_PEOPLE}
+
+    def outputs(planned: TablesPlan) -> ReleaseFiles:
+        frame = planned.frame
+        check_room(frame, free_memory())
+        # Where the total is not public, too many rows are known after the charge alone; then only they are missing.
+        refuse_many_rows((frame.total or 0) if options.microdata else 0, "--microdata")
+        entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
+        size = entries * (ROW_BYTES + 8 * len(frame.domain.attributes))
+        extra_files = {
+            "--microdata": (options.microdata, rows, PAGE_BYTES),
+            "--reliability": (options.reliability, marks, size),
+        }
+        return release_outputs(
+            options,
+            "tables",
+            size,
+            facts_of,
+            frame=frame,
+            extra_files=extra_files,
+        )
+
+    with open_rows(options) as source:
+        release_counts(source, options, arguments, outputs)
+    return Status.DONE
+
+
+def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
+    """Return the facts of released tables for JSON: cells, marginals and gaps."""
+    domain = made.result.frame.domain
+    gaps = [
+        {"level": one.level, "gap": one.gap, "lower": one.lower, "upper": one.upper}
+        for one in made.result.gaps
+    ]
+    marginals = [domain.name(q) for q in made.result.frame.marginals]
+    return {"cells": domain.size, "marginals": marginals, "gaps": gaps}
+
+
+def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
+    """Read a file of JSON up to a size; refuse another, or one in which a key comes twice."""
+    try:
+        data = stored_file(path).read_bytes()
+    except OSError as error:
+        got = f"{path}: {error.strerror}"
+        raise InvalidProblemError("--domain", "a file that can be read", got) from None
+    if len(data) > _MAX_DOMAIN_BYTES:
+        raise InvalidProblemError("--domain", f"at most {_MAX_DOMAIN_BYTES} bytes", len(data))
+    try:
+        return json.loads(data, object_pairs_hook=unrepeated)
+    except (ValueError, RecursionError) as error:
+        raise InvalidProblemError("--domain", "JSON", f"{path}: {error}") from None
+
+
+def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
+    """Render what a release of tables would do and cost, as text or JSON."""
+    proved, count = planned.proved, options.plan_count
+    stated = {
+        "cost": planned.cost,
+        "tables": planned.expected_rows(count),
+        "noise": list(planned.noise),
+        "proof": None if proved is None else proved._asdict(),
+    }
+    lines = [
+        ("would cost", planned.cost),
+        *(("plan", line) for line in planned.expected_lines(count)),
+        *(("noise", line) for line in planned.noise),
+        *(("proof", line) for line in planned.proof),
+    ]
+    return rendered_plan("counts", options, planned, stated, lines)
+
 
 _SAME = "by domain loss marginals person quantity shares size workload"
 """Arguments of the library whose option has the same name here, and not in all commands."""
@@ -63,32 +202,35 @@ _OF_UNITS = (
 )
 """Options of units by size."""
 
-_COUNTS_EXAMPLES = """Examples:
-
-```
-discreet counts people.csv --unit household --regions state,county --region-list regions.csv --max-size 1000
-    --epsilon 1 --neighbors add-remove-person -o out.parquet
-
-discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band --domain domain.json
-    --marginals total,sex,age_band,sex:age_band --rho 1 --neighbors add-remove-person --measurements kept.parquet
-    -o tables.parquet
-
-discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band --domain domain.json
-    --workload "sex, age_band, sex:age_band; cells=0.2" --workload-levels 1,2,2 --rho 1 --neighbors add-remove-person
-    --plan
-
-discreet counts people/ --unit household --regions state,county --region-list regions.csv --max-size 100 --epsilon 1
-    --neighbors add-remove-person --scheduler tcp://127.0.0.1:8786 -o counts.parquet
-
-discreet counts --units units.csv --public-units units.csv --size size --regions state,county --max-size 1000
-    --epsilon 0.1 --neighbors add-remove-person --measurements nm.parquet -o out.csv
-```
-"""
+_EXAMPLES = (
+    (
+        "discreet counts people.csv --unit household --regions state,county --region-list regions.csv --max-size 1000\n"
+        "    --epsilon 1 --neighbors add-remove-person -o out.parquet"
+    ),
+    (
+        "discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band\n"
+        "    --domain domain.json --marginals total,sex,age_band,sex:age_band --rho 1 --neighbors add-remove-person\n"
+        "    --measurements kept.parquet -o tables.parquet"
+    ),
+    (
+        "discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band\n"
+        '    --domain domain.json --workload "sex, age_band, sex:age_band; cells=0.2" --workload-levels 1,2,2 --rho 1\n'
+        "    --neighbors add-remove-person --plan"
+    ),
+    (
+        "discreet counts people/ --unit household --regions state,county --region-list regions.csv --max-size 100\n"
+        "    --epsilon 1 --neighbors add-remove-person --scheduler tcp://127.0.0.1:8786 -o counts.parquet"
+    ),
+    (
+        "discreet counts --units units.csv --public-units units.csv --size size --regions state,county\n"
+        "    --max-size 1000 --epsilon 0.1 --neighbors add-remove-person --measurements nm.parquet -o out.csv"
+    ),
+)
 
 
 @from_options(
     CountsOptions,
-    examples=_COUNTS_EXAMPLES,
+    examples=_EXAMPLES,
     first=("people", "unit", "regions", "region_list", "max_size", "epsilon", "by", "output"),
 )
 def counts(options: CountsOptions) -> Status:
@@ -104,13 +246,11 @@ def counts(options: CountsOptions) -> Status:
         if options.by is None:
             return _publish_sizes(options)
         options.refuse(_OF_UNITS, "none with --by, which counts people")
-        return publish_tables(options)
+        return _publish_tables(options)
 
 
 def _publish_sizes(options: CountsOptions) -> Status:
     """Publish counts of units by size."""
-    from discreet.artefact.counts import counts_content, measurements_content
-
     _check_options(options)
     guarantee = guarantee_of(options)
     warn_of_weakness(guarantee, quiet=options.quiet)
@@ -131,7 +271,7 @@ def _publish_sizes(options: CountsOptions) -> Status:
         **({"quantity": options.quantity} if options.people else {"size": options.size}),
     }
     if options.plan:
-        put_out(_rendered_plan(options, arguments))
+        put_out(_rendered_size_plan(options, arguments))
         return Status.DONE
     plans: list[Plan] = []
 
@@ -141,10 +281,7 @@ def _publish_sizes(options: CountsOptions) -> Status:
             named = METHODS.name_of(planned.method)
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
         size = planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES
-        contents = (counts_content, measurements_content)
-        return release_outputs(
-            options, "hierarchy", contents, size, _size_facts, frame=planned.frame
-        )
+        return release_outputs(options, "hierarchy", size, _size_facts, frame=planned.frame)
 
     with open_rows(options) as source:
         if unproven:
@@ -156,7 +293,7 @@ def _publish_sizes(options: CountsOptions) -> Status:
     return Status.DONE
 
 
-def _rendered_plan(options: CountsOptions, arguments: dict[str, Any]) -> str:
+def _rendered_size_plan(options: CountsOptions, arguments: dict[str, Any]) -> str:
     """Check the names and the shape of the rows, and render what a release would do and cost, as text or JSON.
 
     `arguments` are those of :func:`discreet.hierarchy.plan` by the reading's kind. Without a guarantee it is refused.
@@ -189,9 +326,7 @@ def _check_options(options: CountsOptions) -> None:
         raise InvalidProblemError("--max-size", expected, "none")
     if not options.regions:
         raise InvalidProblemError("--regions", "the columns of the region path", "none")
-    if (options.people is None) == (options.units is None):
-        got = "neither" if options.units is None else "both"
-        raise InvalidProblemError("PEOPLE", "a file here, or with --units", got)
+    require_one("PEOPLE", "a file here, or with --units", options.people, options.units)
     if options.people is not None and options.unit is None:
         raise InvalidProblemError("--unit", "the column of the unit of each person", "none")
     if options.units is not None and options.size is None:

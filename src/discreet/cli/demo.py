@@ -27,13 +27,8 @@ _WRITTEN = frozenset(
 )
 """What the demo writes into its folder."""
 
-_ATTACKED_CLIENTS = 12
-
 _MARK = '<p class="mark">discreet</p>'
 """What a page of ours holds."""
-
-
-_EXAMPLES = "Examples:\n\n```\ndiscreet demo -o demo/\n\ndiscreet demo --files first\n```"
 
 
 @final
@@ -50,7 +45,7 @@ class DemoOptions(JsonOption, QuietOption):
     seed: int | None = option("Which data are made; the mechanisms have no seed.")
 
 
-@from_options(DemoOptions, examples=_EXAMPLES)
+@from_options(DemoOptions, examples=("discreet demo -o demo/", "discreet demo --files first"))
 def demo(options: DemoOptions) -> None:
     """Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them."""
     if options.files is not None:
@@ -113,11 +108,11 @@ def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
         raise InvalidProblemError("--output", "a folder that can be written", got) from None
 
 
-def _attack_mode(mode: str) -> Attacked:
+def _attack_mode(mode: str, clients: int = 12) -> Attacked:
     """Attack a mode of a small location service, with few clients."""
     from discreet.evaluate.attack.by_name import attack
 
-    return attack("lrgeo", mode=mode, trials=_ATTACKED_CLIENTS)
+    return attack("lrgeo", mode=mode, trials=clients)
 
 
 def _check_folder(folder: Path) -> None:

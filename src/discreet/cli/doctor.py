@@ -65,7 +65,7 @@ class Symptom:
     cure: str = ""
 
 
-@from_options(JsonOption, examples="Example:\n\n```\ndiscreet doctor\n```")
+@from_options(JsonOption, examples=("discreet doctor",))
 def doctor(options: JsonOption) -> Status:
     """Check this installation, and print a cure for each part that is missing or broken.
 
@@ -94,10 +94,8 @@ def findings() -> Iterator[Symptom]:
     yield Symptom("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
     for name in _ENGINES:
         version = _version(name)
-        if version:
-            yield Symptom(name, "ok", version)
-        else:
-            yield Symptom(name, "broken", "not installed", f"pip install {name}")
+        broken = Symptom(name, "broken", "not installed", f"pip install {name}")
+        yield Symptom(name, "ok", version) if version else broken
     yield _cache()
     yield _folder()
     yield Symptom(
@@ -106,12 +104,9 @@ def findings() -> Iterator[Symptom]:
     yield _files()
     yield _words()
     for extra, use in _EXTRAS.items():
-        lacking = missing_packages(extra)
-        name = f"for {use}"
-        if lacking:
-            yield Symptom(name, "missing", f"not {', '.join(lacking)}", install_command(extra))
-        else:
-            yield Symptom(name, "ok", f"extra {extra}")
+        name, lacking = f"for {use}", ", ".join(missing_packages(extra))
+        missing = Symptom(name, "missing", f"not {lacking}", install_command(extra))
+        yield missing if lacking else Symptom(name, "ok", f"extra {extra}")
 
 
 def _version(package: str) -> str:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.ledger import Ledger
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
-    from discreet.report import Chapter
 
 __all__ = [
     "channel_kind",
@@ -143,20 +142,39 @@ def check_table_names(
 
 
 def write_page(
-    chapters: Sequence[Chapter],
     path: str | None,
+    kind: str,
+    outcome: object,
     *,
-    title: str | None = None,
+    headline: str = "A privacy mechanism, with its proof",
     private: bool = False,
+    **given: object,
 ) -> None:
-    """Write a report where one was requested; a private one can be read by its owner alone."""
+    """Write the page of an outcome where one was requested; a private one can be read by its owner alone.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind, outcome, **given
+        As for :func:`discreet.report.make_chapter`.
+    headline
+        Heading of the page.
+    private
+        Whether it holds what was computed from private data.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that cannot be written.
+    """
     if path is None:
         return
-    from discreet.report import write_report
+    from discreet.report import make_chapter, write_report
 
-    heading = {} if title is None else {"title": title}
+    chapter = make_chapter(kind, outcome, **given)
     try:
-        write_report(chapters, path, private=private, **heading)
+        write_report([chapter], path, private=private, title=headline)
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--report", "a file that can be written", got) from None

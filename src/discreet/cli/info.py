@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["anchored_facts", "describe", "describe_mechanism", "info", "loss_rows"]
 
 
-_EXAMPLES = "Example:\n\n```\ndiscreet info c.channel --json\n```"
-
-
 @final
 class InfoOptions(ChannelOption, JsonOption, VerboseOption):
     """Options of ``info``."""
 
 
-@from_options(InfoOptions, examples=_EXAMPLES)
+@from_options(InfoOptions, examples=("discreet info c.channel --json",))
 def info(options: InfoOptions) -> None:
     """Show what a channel file guarantees, loses, assumes, and how it was made.
 

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.anonymized import emit_facts
-from discreet.cli.anonymizing import COMPILING, SuppressionOptions
+from discreet.cli.anonymizing import SuppressionOptions, emit_facts
+from discreet.cli.columns import attributes_of, taxonomy_files, unstated
 from discreet.cli.files import check_outputs, check_table_names
-from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, warn
-from discreet.cli.progress import progress
+from discreet.cli.progress import announcing_compilation, progress
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
@@ -64,8 +63,7 @@ class _Columns:
 
 
 def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
-    """Anonymize files, into a folder of parts or a file, print the facts, and return the exit status."""
-    from discreet.core.jit import compiling
+    """Anonymize files, into a folder of parts or a file."""
     from discreet.streaming.engines import connected
 
     path, output = options.table, _check_options(options)
@@ -75,7 +73,7 @@ def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
         client = connected(options.scheduler, "--scheduler")
     try:
         with (
-            compiling(lambda: warn(COMPILING, quiet=options.quiet)),
+            announcing_compilation(quiet=options.quiet),
             _named(path),
             progress(sys.stderr, quiet=options.quiet, start="anonymizing") as on_progress,
         ):

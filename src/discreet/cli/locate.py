@@ -37,16 +37,11 @@ _GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;
 _MAX_LETTERS = 200
 """Letters of a line that holds a place."""
 
-_EXAMPLES = """Examples:
-
-```
-echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json
-
-echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --max-epsilon 2/km --for-life 500
-
-discreet locate --page --server http://127.0.0.1:8080
-```
-"""
+_EXAMPLES = (
+    "echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json",
+    "echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --max-epsilon 2/km --for-life 500",
+    "discreet locate --page --server http://127.0.0.1:8080",
+)
 
 
 class TrustOptions(OptionGroup, panel="The server"):

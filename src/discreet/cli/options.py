@@ -31,6 +31,7 @@ __all__ = [
     "names_of",
     "read_guarantee",
     "read_method",
+    "require_one",
 ]
 
 PROMISED = "What is promised"
@@ -174,6 +175,13 @@ class PlanOptions(OptionGroup, panel=HOW):
     )
 
 
+def require_one(option: str, expected: str, *values: object) -> None:
+    """Refuse other than one of two values; ``None`` is none."""
+    count = sum(value is not None for value in values)
+    if count != 1:
+        raise InvalidProblemError(option, expected, "both" if count else "neither")
+
+
 def read_guarantee(
     epsilon: str | None,
     rho: str | None,
@@ -186,9 +194,7 @@ def read_guarantee(
     >>> read_guarantee(None, "0.5", "replace-one")
     ZeroConcentratedDP(rho=Fraction(1, 2), neighbors='replace-one')
     """
-    if (epsilon is None) == (rho is None):
-        got = "neither" if rho is None else "both"
-        raise InvalidProblemError("--epsilon", "a budget here, or with --rho", got)
+    require_one("--epsilon", "a budget here, or with --rho", epsilon, rho)
     if rho is not None:
         return ZeroConcentratedDP(rho, neighbors)
     return PureDP(epsilon or "", neighbors)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.foreign import use_of
 from discreet.cli.inputs import parse_budget, parse_grid
+from discreet.cli.options import require_one
 from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
 from discreet.core import printed
@@ -141,9 +142,8 @@ def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricD
         raise InvalidProblemError("--epsilon", expected, repr(stated))
     unit = options.unit or per or "km"
     guarantee = MetricDP(epsilon, unit)
-    if (options.roads is None) == (options.grid is None):
-        got = "neither" if options.roads is None else "both"
-        raise InvalidProblemError("--roads", "a file of roads, or --grid, or --mechanism", got)
+    expected = "a file of roads, or --grid, or --mechanism"
+    require_one("--roads", expected, options.roads, options.grid)
     if options.roads is not None:
         return _roads(options, unit), guarantee
     options.refuse(("nodes", "spacing"), "--roads with it", "--grid")

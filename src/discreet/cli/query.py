@@ -30,14 +30,10 @@ __all__ = ["parse_path", "parse_sizes", "query"]
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
-_EXAMPLES = """Examples:
-
-```
-discreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95
-
-discreet query kept.parquet --level 2 --by sex --interval 0.95
-```
-"""
+_EXAMPLES = (
+    "discreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95",
+    "discreet query kept.parquet --level 2 --by sex --interval 0.95",
+)
 
 
 @final
@@ -168,11 +164,8 @@ def _write(
 
         replace_file(Path(options.output), bytes_of(table, Path(options.output).suffix))
         text = f"wrote {options.output}"
-    if options.report is not None:
-        from discreet.report import make_chapter
-
-        page = make_chapter("query", answers, measured=measured, **more)
-        write_page([page], options.report, title="Answers, with intervals")
+    headline = "Answers, with intervals"
+    write_page(options.report, "query", answers, headline=headline, measured=measured, **more)
     data |= {
         "guarantee": {**measured.guarantee.to_dict(), "sentence": str(measured.guarantee)},
         "noise": measured.noise,

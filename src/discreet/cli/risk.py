@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
 from discreet.cli.calls import from_call
-from discreet.cli.columns import SHOWN
+from discreet.cli.columns import SHOWN, pairs_of
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.microdata import pairs_of
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -23,33 +24,24 @@ from discreet.tables.option_groups import COLUMNS
 
 __all__ = ["risk"]
 
-_EXAMPLES = """Examples:
-
-```
-discreet risk out.csv --quasi age,sex,zip --sensitive disease --against patients.csv
-
-discreet risk out/ --quasi age,sex,zip --json
-
-discreet risk people/ --quasi age,sex,zip --sensitive disease --scheduler tcp://127.0.0.1:8786
-```
-"""
+_EXAMPLES = (
+    "discreet risk out.csv --quasi age,sex,zip --sensitive disease --against patients.csv",
+    "discreet risk out/ --quasi age,sex,zip --json",
+    "discreet risk people/ --quasi age,sex,zip --sensitive disease --scheduler tcp://127.0.0.1:8786",
+)
 
 
-def _taxonomies(typed: list[str]) -> dict[str, str]:
-    return pairs_of(typed, "--taxonomy")
-
+_NAMES = Option("A,B,...", COLUMNS, repeated=True, read=names_of)
 
 _SHOWN = {
     "table": Option("TABLE"),
-    "quasi_identifiers": Option(
-        "A,B,...", PROMISED, flags=("--quasi",), repeated=True, read=names_of
+    "quasi_identifiers": replace(_NAMES, panel=PROMISED, flags=("--quasi",)),
+    "sensitive": replace(_NAMES, panel=PROMISED),
+    **dict.fromkeys(("against", "population"), Option("FILE")),
+    "taxonomy": Option(
+        "NAME=FILE", COLUMNS, repeated=True, read=partial(pairs_of, option="--taxonomy")
     ),
-    "sensitive": Option("A,B,...", PROMISED, repeated=True, read=names_of),
-    "against": Option("FILE"),
-    "population": Option("FILE"),
-    "taxonomy": Option("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
-    "numeric": Option("A,B,...", COLUMNS, repeated=True, read=names_of),
-    "categorical": Option("A,B,...", COLUMNS, repeated=True, read=names_of),
+    **dict.fromkeys(("numeric", "categorical"), _NAMES),
     **SHOWN,
     "show_columns": Option(panel=COLUMNS),
     "memory": Option("SIZE", HOW),
@@ -85,12 +77,14 @@ def risk(given: dict[str, Any], options: RiskOptions) -> Status:
         risks = measure_risk(**given)
     for warning in risks.warnings:
         warn(warning, quiet=options.quiet)
-    if options.report is not None:
-        from discreet.report import make_chapter
-
-        causes = [] if risks.sources is None else risks.sources.in_words()
-        names = risks.quasi_identifiers
-        chapter = make_chapter("risk", risks.risks, names=names, causes=causes)
-        write_page([chapter], options.report, title="Who could be found", private=True)
+    write_page(
+        options.report,
+        "risk",
+        risks.risks,
+        headline="Who could be found",
+        private=True,
+        names=risks.quasi_identifiers,
+        causes=[] if risks.sources is None else risks.sources.in_words(),
+    )
     emit("risk", options, risks.to_dict(), str(risks))
     return Status.DONE

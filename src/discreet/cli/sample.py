@@ -26,9 +26,6 @@ _MAX_REPORTS = 10_000_000
 """Reports that are drawn at once; they are held in memory until they are printed."""
 
 
-_EXAMPLES = "Example:\n\n```\ndiscreet sample c.channel --secret 17\n```"
-
-
 @final
 class SampleOptions(ChannelOption, JsonOption, QuietOption):
     """Options of ``sample``."""
@@ -40,7 +37,7 @@ class SampleOptions(ChannelOption, JsonOption, QuietOption):
     n: int = option("How many reports.", None, "-n", default=1, min=1, max=_MAX_REPORTS)
 
 
-@from_options(SampleOptions, examples=_EXAMPLES)
+@from_options(SampleOptions, examples=("discreet sample c.channel --secret 17",))
 def sample(options: SampleOptions) -> None:
     """Draw reports for a secret, with the operating system's randomness.
 

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     QuietResultOptions,
     read_guarantee,
     read_method,
+    require_one,
 )
 from discreet.cli.output import (
     Status,
@@ -53,17 +54,14 @@ if TYPE_CHECKING:
 
 __all__ = ["select"]
 
-_EXAMPLES = """Examples:
-
-```
-discreet select --similarity sim.npy --matroid uniform:20 --epsilon 1 --neighbors add-remove-one -o team.choice
-
-discreet select --coverage edges.parquet --candidates candidates.csv --matroid partition:groups.csv
-    --epsilon 0.5 --neighbors replace-one --json
-
-discreet verify team.choice
-```
-"""
+_EXAMPLES = (
+    "discreet select --similarity sim.npy --matroid uniform:20 --epsilon 1 --neighbors add-remove-one -o team.choice",
+    (
+        "discreet select --coverage edges.parquet --candidates candidates.csv --matroid partition:groups.csv\n"
+        "    --epsilon 0.5 --neighbors replace-one --json"
+    ),
+    "discreet verify team.choice",
+)
 
 
 class RecordOptions(OptionGroup, panel="The data"):
@@ -174,9 +172,8 @@ def select(options: SelectOptions) -> Status:
     chosen = read_method(known, options.method, accept_no_guarantee=options.accept_no_guarantee)
     guarantee = _guarantee(options)
     warn_of_weakness(guarantee, quiet=options.quiet)
-    if (options.similarity is None) == (options.coverage is None):
-        got = "neither" if options.similarity is None else "both"
-        raise InvalidProblemError("--similarity", "a file here, or with --coverage", got)
+    files = options.similarity, options.coverage
+    require_one("--similarity", "a file here, or with --coverage", *files)
     records = "--coverage" if options.similarity is None else "--similarity"
     watched: list[Objective] = []
 

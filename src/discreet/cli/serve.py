@@ -44,18 +44,12 @@ _MAX_DRAIN = 600
 
 _METERS = {"km": 1000, "m": 1}
 
-_EXAMPLES = """Examples:
-
-```
-discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080
-
-discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --port 8080
-
-discreet serve --bbox 41.87,12.45,41.92,12.53 --cell 0.5 --epsilon 2/km --port 8080
-
-discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --places-only --port 8081
-```
-"""
+_EXAMPLES = (
+    "discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080",
+    "discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --port 8080",
+    "discreet serve --bbox 41.87,12.45,41.92,12.53 --cell 0.5 --epsilon 2/km --port 8080",
+    "discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --places-only --port 8081",
+)
 
 
 class WorkOptions(OptionGroup, panel="How to design", environment="DISCREET_"):

@@ -14,6 +14,7 @@ from discreet.cli.inputs import (
     read_loss,
     read_prior,
 )
+from discreet.cli.options import require_one
 from discreet.cli.output import renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
@@ -322,9 +323,7 @@ def _space(
     file: str | None, places: PlaceOptions, unit: str, most: int
 ) -> tuple[MetricSpace, pl.DataFrame | None]:
     """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets."""
-    if (file is None) == (places.grid is None):
-        got = "neither" if file is None else "both"
-        raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
+    require_one("PLACES", "a file of places, or --grid", file, places.grid)
     if places.metric is not None and places.metric not in METRICS:
         raise unknown_name("--metric", places.metric, METRICS)
     if file is None:

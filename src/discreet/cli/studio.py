@@ -17,11 +17,6 @@ from discreet.core.option_groups import option
 __all__ = ["studio"]
 
 
-_EXAMPLES = (
-    "Examples:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
-)
-
-
 @final
 class StudioOptions(JsonOption):
     """Options of ``studio``."""
@@ -36,7 +31,9 @@ class StudioOptions(JsonOption):
     sample: bool = option("Begin with synthetic patients, to try the page.", default=False)
 
 
-@from_options(StudioOptions, examples=_EXAMPLES)
+@from_options(
+    StudioOptions, examples=("discreet studio --sample", "discreet studio --port 8090 --no-browser")
+)
 def studio(options: StudioOptions) -> int:
     """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
 

@@ -4,12 +4,10 @@ Colors are distinct for people who see few of them and in grey: each line has a 
 name at its end. Where no axes are given, new ones are made on a figure without a window; ``ax.figure`` is it.
 """
 
-from discreet.plot.channels import plot_channel_row
-from discreet.plot.choices import plot_selection
 from discreet.plot.counts import plot_answers, plot_counts
 from discreet.plot.frontier import Bounded, Curve, plot_bounds, plot_frontier
-from discreet.plot.judges import plot_audits, plot_findings
-from discreet.plot.measures import plot_points
+from discreet.plot.judges import plot_audits, plot_findings, plot_points
+from discreet.plot.maps import plot_channel_row, plot_selection
 from discreet.plot.tables import plot_class_sizes, plot_intervals, plot_rows
 
 __all__ = [

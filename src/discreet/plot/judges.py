@@ -1,4 +1,4 @@
-"""Figures of judges: what attackers found, with intervals and limits, and what audits showed of a claim."""
+"""What judges found: audits, attacks, and measures of utility over a parameter, with their intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot.style import BLUE, GREY, INK, VERMILION, axes_or_new, plain_rows
+from discreet.plot.style import (
+    BASELINES,
+    BLUE,
+    GREY,
+    INK,
+    VERMILION,
+    axes_or_new,
+    label_ends,
+    name_parameter,
+    plain_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +27,11 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.attack.finding import Finding
     from discreet.evaluate.audit.audit import Audit
+    from discreet.evaluate.utility.measure import Point
 
-__all__ = ["plot_audits", "plot_findings"]
+
+__all__ = ["plot_audits", "plot_findings", "plot_points"]
+
 
 _AXIS_FACTOR = 1.15
 """Beyond the largest finite number, so that an arrow to infinity has somewhere to go."""
@@ -143,4 +156,71 @@ def plot_findings(findings: Sequence[Finding], *, ax: Axes | None = None) -> Axe
     drawn.set_xlim(0, None if findings[0].error else 1.02)
     measures = dict.fromkeys(one.measure for one in findings)
     drawn.set_xlabel(", ".join(measures))
+    return drawn
+
+
+_STYLES = ((BLUE, "o", "-"), *BASELINES)
+
+
+def plot_points(
+    points: Sequence[Point], *, parameter: str = "epsilon", ax: Axes | None = None
+) -> Axes:
+    """Draw a measure over a parameter.
+
+    Parameters
+    ----------
+    points
+        What :func:`discreet.evaluate.utility.measure.frontier` returned.
+    parameter
+        What the parameter is called.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes: the parameter on a logarithmic scale, which is linear near a zero, the measure from zero.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without points.
+
+    Examples
+    --------
+    >>> from discreet.evaluate.intervals import Estimate
+    >>> from discreet.evaluate.utility.measure import frontier
+    >>> from discreet.evaluate.utility.measure import Measure
+    >>> noise = {"laplace": lambda epsilon: Measure("error", Estimate.computed(1 / epsilon))}
+    >>> ax = plot_points(frontier(noise, [1, 2]))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('epsilon', 'error')
+    """
+    if not points:
+        raise InvalidProblemError("points", "one point or more", "none")
+    drawn = axes_or_new(ax)
+    ends = []
+    for at, method in enumerate(dict.fromkeys(point.method for point in points)):
+        color, marker, dashes = _STYLES[at % len(_STYLES)]
+        own = [point for point in points if point.method == method]
+        where = [float(point.parameter) for point in own]
+        values = [point.measure.estimate for point in own]
+        drawn.errorbar(
+            where,
+            [one.value for one in values],
+            yerr=[
+                [one.value - one.low for one in values],
+                [one.high - one.value for one in values],
+            ],
+            color=color,
+            marker=marker,
+            linestyle=dashes,
+            markersize=4,
+            capsize=2,
+            label=method,
+        )
+        ends.append((where[-1], values[-1].value, method, color))
+    name_parameter(drawn, parameter, {float(point.parameter) for point in points})
+    drawn.set_ylabel(points[0].measure.name)
+    label_ends(drawn, ends)
     return drawn

@@ -44,9 +44,6 @@ BASELINES = (
 )
 """Color, marker and dashes of curves beside the main one."""
 
-_LABEL_SPACING = 0.062
-"""Least distance of two labels, as a share of the height of the axes."""
-
 
 _MIN_RATIO_OF_LOG_AXIS = 1e-30
 """What is smaller than the largest value by this is zero in a plot; Matplotlib's ticks overflow far below."""
@@ -162,12 +159,12 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
         )
 
 
-def spread(heights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ascending heights ``(m,)`` moved apart, as little as pushing upwards needs, then down again below 1."""
+def spread(heights: NDArray[np.float64], apart: float = 0.062) -> NDArray[np.float64]:
+    """Move ascending heights apart, as little as pushing upwards needs, then down again below the top."""
     moved = heights.copy()
     for i in range(1, len(moved)):
-        moved[i] = max(moved[i], moved[i - 1] + _LABEL_SPACING)
+        moved[i] = max(moved[i], moved[i - 1] + apart)
     for i in range(len(moved) - 1, -1, -1):
-        ceiling = 1.0 if i == len(moved) - 1 else moved[i + 1] - _LABEL_SPACING
+        ceiling = 1.0 if i == len(moved) - 1 else moved[i + 1] - apart
         moved[i] = min(moved[i], ceiling)
     return moved

@@ -1,24 +1,181 @@
-"""The chapter of an attack: the panel "attacked", and a figure of how far the attacker got."""
+"""The panel "attacked": what was tried against a mechanism, what was promised, what came out, and what follows.
+
+A chapter of an outcome calls :func:`outcome_chapter`, which puts the panel at its end. Audits become rows by
+:func:`audit_row`, findings by :func:`attack_row`; anyone who judges otherwise makes a :class:`Judged` of its own.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
+from discreet.core.errors import InvalidProblemError
 from discreet.plot.judges import plot_findings
 from discreet.report.check_words import proof_of
 from discreet.report.figures import drawn
-from discreet.report.judged import Judged, audit_row, panel
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from discreet.evaluate.attack.finding import Attacked, Finding
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["attack_row", "chapter", "outcome_chapter", "section"]
+
+__all__ = [
+    "Judged",
+    "attack_row",
+    "audit_chapter",
+    "audit_row",
+    "chapter",
+    "outcome_chapter",
+    "panel",
+    "section",
+]
+
+
+_PANEL_LEAD = "Attacks were run against what is promised here. A promise that was not broken is not proved by that."
+_STRENGTHS = {
+    "exact": "every draw replayed",
+    "certified": "the verifier",
+    "sampled": "samples",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Judged:
+    """One attempt, in the words of the page.
+
+    Parameters
+    ----------
+    tried
+        What was tried.
+    promised, found
+        The promised number and what the attempt reached, with what they are.
+    verdict
+        What follows.
+    where
+        The inputs and the event that showed it.
+    broken
+        Whether the promise is broken: it is then set in bold.
+    """
+
+    tried: str
+    promised: str
+    found: str
+    verdict: str
+    where: str = ""
+    broken: bool = False
+
+
+def audit_row(found: Audit) -> Judged:
+    """Convert an audit into a row of the page.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> from discreet.evaluate.audit.audit import audit
+    >>> flip = audit(
+    ...     lambda x, bits: x ^ (bits.randrange(4) == 0), [(0, 1)], PureDP(1, "replace-one"), strength="exact"
+    ... )
+    >>> audit_row(flip).promised, audit_row(flip).found, audit_row(flip).broken
+    ('epsilon 1', 'at least 1.098', True)
+    """
+    what = "classes of" if found.parameter == "k" else "at least"
+    lower = printed.at_least(found.lower, 4)
+    tried = _STRENGTHS[found.strength]
+    if found.strength == "sampled":
+        tried = f"{printed.count(found.runs)} samples of each input"
+    event = "" if found.event == "none" else found.event
+    where = " on ".join(part for part in (event, found.pair) if part)
+    return Judged(
+        tried,
+        f"{found.parameter} {printed.decimal(found.claimed)}",
+        lower if math.isinf(found.lower) else f"{what} {lower}",
+        found.verdict,
+        where,
+        broken=found.rejected,
+    )
+
+
+def panel(
+    rows: Sequence[Judged],
+    *,
+    title: str = "Attacked",
+    anchor: str = "attacked",
+    lead: str = _PANEL_LEAD,
+    notes: Sequence[str] = (),
+    level: int = 3,
+    figures: Sequence[str] = (),
+    summary: str = "",
+) -> str:
+    """Render the panel: a section of HTML, with escaping on, for the body of a chapter.
+
+    Parameters
+    ----------
+    rows
+        One attempt or more.
+    title, anchor
+        Its heading, and the name that makes its identifiers differ from others of the page.
+    lead, notes
+        Plain text before and after the table.
+    level
+        Of the heading: 3 within a chapter, 2 where the panel is all there is.
+    figures
+        SVG, to stand below the table.
+    summary
+        One line that opens the table; what broke a promise is open already. Without it nothing is folded.
+
+    Raises
+    ------
+    InvalidProblemError
+        Without rows.
+
+    Examples
+    --------
+    >>> "nothing &lt;found&gt;" in panel([Judged("guessing", "1 in 4", "1 in 4", "nothing <found>")])
+    True
+    """
+    if not rows:
+        raise InvalidProblemError("rows", "one attempt or more", "none")
+    return render_template(
+        "judged.html",
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        rows=rows,
+        notes=notes,
+        level=level,
+        figures=figures,
+        summary=summary,
+        broken=any(row.broken for row in rows),
+    )
+
+
+def audit_chapter(found: Audit, *, title: str = "Attacked", anchor: str = "attacked") -> Chapter:
+    """Render a chapter of one audit.
+
+    Parameters
+    ----------
+    found
+        What an audit returned.
+    title, anchor
+        As for :func:`panel`.
+
+    Returns
+    -------
+    Chapter
+        For :func:`discreet.report.write_report`.
+    """
+    notes = [str(found.guarantee)]
+    body = panel([audit_row(found)], title=title, anchor=anchor, notes=notes, level=2)
+    return Chapter(title, anchor, body, _PANEL_LEAD)
+
 
 _LEAD = "As well as anybody knows how: the attacker, a naive one who does not look, and people who are not concerned."
 _TRIED = (
@@ -87,7 +244,8 @@ def outcome_chapter(
     template: str,
     outcome: Any,  # noqa: ANN401 - a design, a release or an anonymization
     heading: tuple[str, str, Sequence[str]],
-    judged: str,
+    tried: tuple[Attacked | None, Sequence[Audit]],
+    about: Mapping[str, Any] = MappingProxyType({}),
     **values: Any,  # noqa: ANN401 - a template takes what it names
 ) -> Chapter:
     """Render the chapter of an outcome: what every page of an outcome states, and more.
@@ -100,8 +258,8 @@ def outcome_chapter(
         Its provenance and its certificate are shown.
     heading
         Title, anchor and lead.
-    judged
-        HTML of :func:`section`, for the end of the chapter.
+    tried, about
+        What attacks and audits returned, for the end of the chapter, and the words of :func:`section` for it.
     **values
         What the template names besides.
     """
@@ -119,7 +277,8 @@ def outcome_chapter(
         versions=provenance.versions,
         **values,
     )
-    return Chapter(title, anchor, body + judged, lead[0] if lead else "")
+    body += section(*tried, anchor=f"{anchor}-attacked", **about)
+    return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def section(

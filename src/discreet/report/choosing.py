@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["EPSILONS", "choice_chapter", "values"]
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0)
-PLACES_CHOSEN = 10
-REACH_KM = 1.5
 DELTA = "1e-6"
 
 _QUICK = ("subsampled", "algorithm-3", "permute-and-flip", "mitrovic", "gupta", "random-base")
@@ -43,9 +41,9 @@ _LABELS = {
 _PURE = ("subsampled", "permute-and-flip", "random-base")
 
 _CARS = (
-    "A company wants ten places where its cars wait, near where people get in. Each person's pick-up counts for the "
-    "chosen place that is nearest to it, fully at no distance and not at all from 1.5 km on. Where a person got in "
-    "must not be learned."
+    "A company wants {places} places where its cars wait, near where people get in. Each person's pick-up counts for "
+    "the chosen place that is nearest to it, fully at no distance and not at all from {reach} km on. Where a person "
+    "got in must not be learned."
 )
 _CANDIDATES = (
     "The candidates are a public grid. They must be: a candidate that is listed because a person got in there "
@@ -62,13 +60,24 @@ _NOTE = (
 )
 
 
-def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int = 2) -> Chapter:
+def choice_chapter(
+    people: int = 1_000,
+    *,
+    places: int = 10,
+    reach: float = 1.5,
+    repeats: int = 6,
+    slow_repeats: int = 2,
+) -> Chapter:
     """Choose waiting places privately, and compare all methods on the synthetic pick-ups.
 
     Parameters
     ----------
     people
         Number of synthetic pick-ups.
+    places
+        Number of places that are chosen.
+    reach
+        Kilometers from which on a place is worth nothing to a pick-up.
     repeats
         Runs of each method at each epsilon.
     slow_repeats
@@ -80,8 +89,8 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
         For the demo's page.
     """
     rides = made_pickups(people)
-    f = FacilityLocation.from_points(rides.people, rides.places, farthest=REACH_KM)
-    matroid = UniformMatroid(f.n_elements, PLACES_CHOSEN)
+    f = FacilityLocation.from_points(rides.people, rides.places, farthest=reach)
+    matroid = UniformMatroid(f.n_elements, places)
     greedy = LazyGreedy().choose(f, matroid)
     best = f.value(greedy)
     promise = PureDP(1, "add-remove-one")
@@ -89,7 +98,7 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
     # A person who gets in far from all others is the easiest to notice.
     alone = int(np.argmax(np.hypot(*(rides.people - rides.people.mean(axis=0)).T)))
     remaining = np.delete(rides.people, alone, axis=0)
-    without = FacilityLocation.from_points(remaining, rides.places, farthest=REACH_KM)
+    without = FacilityLocation.from_points(remaining, rides.places, farthest=reach)
     curves = [
         Curve(_LABELS[name], EPSILONS, shares, "optimum" if name == "subsampled" else "baseline")
         for name in (*_QUICK, *_SLOW)
@@ -105,7 +114,10 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
         made,
         title="Where cars should wait",
         anchor="choice",
-        lead=(_CARS, _CANDIDATES),
+        lead=(
+            _CARS.format(places=printed.count(places), reach=printed.estimate(reach)),
+            _CANDIDATES,
+        ),
         ground=Ground(
             rides.places,
             rides.people,

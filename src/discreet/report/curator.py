@@ -33,7 +33,6 @@ _WORDS = {
     "drop": "left out",
     "person": "person; left out",
 }
-_MOST_VALUES = 3
 
 
 @final
@@ -173,14 +172,11 @@ def _columns(
     return listed
 
 
-def _became(role: str, cells: Any) -> str:  # noqa: ANN401 - a series or nothing
-    """Return what a column became, as text.
-
-    The commonest values of a published quasi-identifier, words for other roles.
-    """
+def _became(role: str, cells: Any, most: int = 3) -> str:  # noqa: ANN401 - a series or nothing
+    """What a column became: the commonest values of a published quasi-identifier, words for any other role."""
     if role != "quasi" or cells is None:
         return {"sensitive": "as it was", "keep": "as it was"}.get(role, "not published")
-    common = cells.cast(str).value_counts(sort=True).head(_MOST_VALUES).to_series(0).to_list()
+    common = cells.cast(str).value_counts(sort=True).head(most).to_series(0).to_list()
     return ", ".join(
         (text[:37] + "…") if len(text) > 38 else (text or "(empty)") for text in common
     )

@@ -15,22 +15,27 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.artefact import save
-from discreet.core.guarantee import MetricDP
+from discreet import lrgeo
+from discreet.artefact import save, save_counts, save_mechanism
+from discreet.core import printed
+from discreet.core.guarantee import MetricDP, PureDP
 from discreet.core.progress import Reporter
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.statements import state
 from discreet.datasets import made_city
+from discreet.datasets.census import made_census
+from discreet.evaluate.audit.hierarchy import audit_counts
+from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.comparison import published_losses
+from discreet.hierarchy import GroupSizes, RegionCounts, release
+from discreet.lrgeo import Mechanism, Region
 from discreet.metricdp import Direct, Problem, design
 from discreet.plot import Curve
 from discreet.report.choosing import choice_chapter
-from discreet.report.counting import count_demo
 from discreet.report.maps import Backdrop
 from discreet.report.page import Tab, make_chapter, write_report
 from discreet.report.patients import patient_demo
-from discreet.report.served import service_demo
-from discreet.report.trying import try_design
+from discreet.report.trying import try_counts, try_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,11 +48,108 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.page import Chapter
 
-__all__ = ["Demo", "build_demo", "traffic"]
 
-CITY_SEED = 4
-CITY_JUNCTIONS = 100
-MAX_DOWNTOWN_JUNCTIONS = 36
+__all__ = ["Demo", "build_demo", "count_demo", "traffic"]
+
+
+_COUNTED_LEAD = (
+    "A census office counts households by size in every state and county. It wants to publish whole numbers that add "
+    "up, and nobody who reads them should learn whether any one person was counted."
+)
+_MADE = (
+    "The census on this page is synthetic: {groups} households in {regions} regions. So the true counts may be drawn "
+    "beside the published ones here. Which households exist is public; how many live in each is not."
+)
+
+
+def count_demo(
+    file: Path,
+    *,
+    states: int = 8,
+    counties: int = 60,
+    groups: int = 60_000,
+) -> Chapter:
+    """Publish a synthetic census, attack the release, and render the chapter.
+
+    Parameters
+    ----------
+    file
+        Where the table goes.
+    states, counties, groups
+        Size of the census.
+
+    Returns
+    -------
+    Chapter
+        For the page.
+    """
+    made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
+    data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
+    started = time.perf_counter()
+    promise = PureDP(1, neighbors="add-remove-person")
+    out = release(data, promise, keep_measurements=True)
+    save_counts(out, file)
+    audited = audit_counts(AuditRequest(epsilon=str(promise.epsilon)))
+    return make_chapter(
+        "hierarchy",
+        out,
+        title="A synthetic census",
+        anchor="census",
+        lead=(_COUNTED_LEAD, _MADE.format(groups=printed.count(groups), regions=made.tree.n)),
+        truth=RegionCounts(data.frame, data.node_counts()),
+        artefact=f"{file.parent.name}/{file.name}",
+        seconds={"release, check and file": time.perf_counter() - started},
+        attacked=try_counts(data, promise),
+        audits=(audited,),
+    )
+
+
+_SERVED_LEAD = (
+    "Phones want to say where they are, to a service that must not learn it. It publishes one mechanism for its whole "
+    "region; each phone computes its own row, draws, and shows the same report for an hour."
+)
+_TRAFFIC = "Below, the traffic of a small service of this kind was recorded and attacked; nothing is sent to it."
+
+
+def _service_demo(
+    city: City, file: Path, attack_mode: Callable[[str], Attacked] | None = None
+) -> Chapter:
+    """Design for the roads of a synthetic city, write the mechanism, and make the chapter.
+
+    Parameters
+    ----------
+    city
+        A synthetic city.
+    file
+        Where the mechanism goes.
+    attack_mode
+        Attacks the mode ``"sound"`` of a small service; ``None`` leaves the attacks out.
+
+    Returns
+    -------
+    Chapter
+        With the attacks.
+    """
+    region = Region.from_roads(*city.tables(), spacing="0.5", planar=True)
+    made = lrgeo.design(
+        region, MetricDP(2, "km"), gap=0.1, time_limit=10, throw=False, scope="places"
+    )
+    mechanism = Mechanism.from_design(made)
+    save_mechanism(mechanism, file)
+    attacked = [] if attack_mode is None else [("Attacked: this service", attack_mode("sound"))]
+    return make_chapter(
+        "lrgeo",
+        mechanism,
+        region=region,
+        place=int(np.argmin(np.hypot(*region.points.T))),
+        lead=(_SERVED_LEAD, _TRAFFIC) if attacked else (_SERVED_LEAD,),
+        size=file.stat().st_size,
+        artefact=f"{file.parent.name}/{file.name}",
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+        attacked=attacked,
+    )
+
+
 EPSILONS = (0.5, 1, 2, 4, 8)
 SHOWN_EPSILON = 2
 REQUESTED_GAP = 0.01
@@ -123,8 +225,8 @@ class _Watch:
 def build_demo(
     out: str | PathLike[str],
     *,
-    seed: int = CITY_SEED,
-    junctions: int = CITY_JUNCTIONS,
+    seed: int = 4,
+    junctions: int = 100,
     rows: int = 20,
     columns: int = 25,
     people: int = 1_000,
@@ -186,7 +288,7 @@ def build_demo(
         "service",
         "Designing what a location service publishes for the roads of the city, and attacking it",
     ):
-        chapters.append(service_demo(city, service, attack_mode))
+        chapters.append(_service_demo(city, service, attack_mode))
     with watch.part(
         "choice", f"Choosing waiting places for {people} synthetic pick-ups, by all methods"
     ):
@@ -286,9 +388,9 @@ def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Prob
     return Problem(space, utility_loss=drive, prior=prior)
 
 
-def _downtown(city: City) -> int:
+def _downtown(city: City, most: int = 36) -> int:
     """Return the number of junctions on which strengths are compared."""
-    return min(MAX_DOWNTOWN_JUNCTIONS, city.n // 2)
+    return min(most, city.n // 2)
 
 
 def _curves(city: City) -> list[Curve]:

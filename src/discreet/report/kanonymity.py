@@ -6,8 +6,7 @@ and curves of losses are for synthetic data: they are options that the caller gi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
 from discreet.kanonymity.problem import (
@@ -18,7 +17,7 @@ from discreet.kanonymity.problem import (
     Prefixes,
     Rounded,
 )
-from discreet.report.attacked import outcome_chapter, section
+from discreet.report.attacked import outcome_chapter
 from discreet.report.figures import frontier_svg
 
 if TYPE_CHECKING:
@@ -30,25 +29,7 @@ if TYPE_CHECKING:
     from discreet.plot import Curve
     from discreet.report.page import Chapter
 
-__all__ = ["Example", "chapter"]
-
-
-@final
-@dataclass(frozen=True)
-class Example:
-    """A row and what is published for it. **Private** unless the data are made.
-
-    Parameters
-    ----------
-    before, after
-        Cells.
-    alike
-        Rows with the same cells in the quasi-identifiers, among the originals and among the published ones.
-    """
-
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    alike: tuple[int, int]
+__all__ = ["chapter"]
 
 
 def chapter(
@@ -59,7 +40,7 @@ def chapter(
     lead: Sequence[str] = (),
     attributes: Sequence[Attribute] = (),
     names: Sequence[str] = (),
-    examples: Sequence[Example] = (),
+    examples: Sequence[tuple[Sequence[str], Sequence[str], tuple[int, int]]] = (),
     curves: Sequence[Curve] = (),
     curves_note: str = "",
     artefact: str = "",
@@ -83,7 +64,8 @@ def chapter(
     names
         Columns of the examples.
     examples
-        Rows of synthetic data, before and after.
+        Cells of rows of synthetic data, before and after, and how many rows have the same cells in the
+        quasi-identifiers, before and after. **Private** unless the data are made.
     curves
         Mean loss of a cell against k, on synthetic data.
     curves_note
@@ -103,12 +85,12 @@ def chapter(
         "kanonymity.html",
         made,
         (title, anchor, lead),
-        section(attacked, audits, anchor=f"{anchor}-attacked"),
+        (attacked, audits),
         columns=_listed(guarantee.quasi_identifiers),
         k=guarantee.k,
         guarantee=f"{guarantee}.",
         names=names,
-        examples=[(one.before, one.after, one.alike) for one in examples],
+        examples=examples,
         figure=frontier_svg(
             curves, "mean loss against k", anchor, parameter="k", quantity="mean loss of a cell"
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -14,7 +14,7 @@ from discreet.core.exact import to_fraction
 from discreet.core.guarantee import cautions
 from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
-from discreet.report.attacked import outcome_chapter, section
+from discreet.report.attacked import outcome_chapter
 from discreet.report.figures import frontier_svg
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from discreet.plot import Curve
     from discreet.report.maps import MapView
 
-__all__ = ["Bar", "chapter"]
+    MetricDesign = Design[Problem, Multipliers]
+
+__all__ = ["DesignPage", "chapter"]
 
 _REPORTS = (1, 2, 5, 10)
 """How many reports about one secret the table of strength looks at."""
@@ -51,53 +53,12 @@ _SIDES = {"bound": printed.at_least, "this": printed.at_most, "baseline": printe
 
 
 @final
-@dataclass(frozen=True)
-class Bar:
-    """One line of the comparison of losses.
+@dataclass(frozen=True, kw_only=True)
+class DesignPage:
+    """What the chapter of a design shows besides the design.
 
     Parameters
     ----------
-    label
-        The method.
-    loss
-        Its expected loss.
-    kind
-        ``"bound"``, ``"this"`` or ``"baseline"``.
-    """
-
-    label: str
-    loss: float
-    kind: str = "baseline"
-
-
-def chapter(
-    design: Design[Problem, Multipliers],
-    *,
-    title: str = "The mechanism",
-    anchor: str = "design",
-    lead: Sequence[str] = (),
-    below: Sequence[str] = (),
-    picks: Sequence[tuple[str, int]] | None = None,
-    backdrop: Backdrop | None = None,
-    strengths: Sequence[Design[Problem, Multipliers]] = (),
-    curves: Sequence[Curve] = (),
-    curves_note: str = "",
-    baselines: Sequence[tuple[str, float]] | None = None,
-    loss_name: str = "expected loss",
-    loss_unit: str = "",
-    artefact: str | None = None,
-    sha256: str = "",
-    seconds: Mapping[str, float] | None = None,
-    attacked: Attacked | None = None,
-    audits: Sequence[Audit] = (),
-    above: str = "",
-) -> Chapter:
-    """Render a design.
-
-    Parameters
-    ----------
-    design
-        The design.
     title
         Heading of the chapter.
     anchor
@@ -132,50 +93,78 @@ def chapter(
     above
         Heading of a chapter on the page with the same text on limits of the protection and on checks of a file, which
         is then folded here, apart from warnings about unprotected pairs.
+    """
+
+    title: str = "The mechanism"
+    anchor: str = "design"
+    lead: Sequence[str] = ()
+    below: Sequence[str] = ()
+    picks: Sequence[tuple[str, int]] | None = None
+    backdrop: Backdrop | None = None
+    strengths: Sequence[MetricDesign] = ()
+    curves: Sequence[Curve] = ()
+    curves_note: str = ""
+    baselines: Sequence[tuple[str, float]] | None = None
+    loss_name: str = "expected loss"
+    loss_unit: str = ""
+    artefact: str | None = None
+    sha256: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    attacked: Attacked | None = None
+    audits: Sequence[Audit] = ()
+    above: str = ""
+
+
+def chapter(design: MetricDesign, **options: Any) -> Chapter:  # noqa: ANN401 - the fields of the record
+    """Render a design.
+
+    Parameters
+    ----------
+    design
+        The design.
+    **options
+        Fields of :class:`DesignPage`.
 
     Returns
     -------
     Chapter
         For :func:`discreet.report.write_report`.
     """
-    problem, guarantee = design.problem, design.guarantee
-    noun = "secret" if _places(design, loss_unit) is None else "place"
-    least, axes = _nearest(problem), {"unit": guarantee.unit, "loss_unit": loss_unit}
-    compared = published_losses(problem, guarantee) if baselines is None else list(baselines)
-    if attacked is None and not audits and _is_attackable(design, least):
-        attacked, audits = try_design(design)
-    shown = _map(design, picks, backdrop, loss_unit, strengths)
+    page = DesignPage(**options)
+    problem, guarantee, unit = design.problem, design.guarantee, page.loss_unit
+    noun = "secret" if _places(design, unit) is None else "place"
+    least, axes = _nearest(problem), {"unit": guarantee.unit, "loss_unit": unit}
+    compared = page.baselines
+    if compared is None:
+        compared = published_losses(problem, guarantee)
+    tried: tuple[Attacked | None, Sequence[Audit]] = (page.attacked, page.audits)
+    if page.attacked is None and not page.audits and _is_attackable(design, least):
+        tried = try_design(design)
+    values = {name: getattr(page, name) for name in _AS_THEY_ARE}
     return outcome_chapter(
         "metricdp.html",
         design,
-        (title, anchor, lead),
-        section(attacked, audits, anchor=f"{anchor}-attacked"),
-        below=below,
+        (page.title, page.anchor, page.lead),
+        tried,
         noun=noun,
-        **_losses_on_map(design, noun, loss_unit, shown),
+        **values,
+        **_losses_on_map(design, noun, unit, _map(design, page)),
         bars=_bars(design, compared),
-        loss_name=loss_name,
-        loss_unit=loss_unit,
-        cost=_cost(design, compared, loss_unit),
-        stronger=[label for label, _ in compared if label == "planar Laplace"]
-        if guarantee.radius
-        else [],
-        frontier=frontier_svg(curves, "Expected loss against epsilon", anchor, **axes),
-        curves_note=curves_note,
-        numbers=_numbers(design, loss_unit, seconds or {}),
-        artefact=artefact,
+        cost=_cost(design, compared, unit),
+        stronger=[label for label, _ in compared if label == "planar Laplace" and guarantee.radius],
+        frontier=frontier_svg(page.curves, "Expected loss against epsilon", page.anchor, **axes),
+        numbers=_numbers(design, unit, page.seconds),
         in_browser=IN_BROWSER,
-        sha256=sha256,
-        above=above,
         **_statements(design, least, noun),
     )
 
 
-def _statements(design: Design[Problem, Multipliers], least: Fraction, noun: str) -> dict[str, Any]:
-    """Return the template's values on the reports, the guarantee, its certificate and the provenance.
+_AS_THEY_ARE = ("above", "artefact", "below", "curves_note", "loss_name", "loss_unit", "sha256")
+"""Fields of the page that the template prints."""
 
-    `least` is the smallest distance between secrets, `noun` names a secret.
-    """
+
+def _statements(design: MetricDesign, least: Fraction, noun: str) -> dict[str, Any]:
+    """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
     guarantee = design.guarantee
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
@@ -195,7 +184,7 @@ def _statements(design: Design[Problem, Multipliers], least: Fraction, noun: str
     }
 
 
-def _is_attackable(design: Design[Problem, Multipliers], least: Fraction) -> bool:
+def _is_attackable(design: MetricDesign, least: Fraction) -> bool:
     """Return whether the radius constrains some pair, and the design is small enough for an attack."""
     radius = design.guarantee.radius
     constrains = radius is None or 0 < least <= radius
@@ -270,7 +259,7 @@ def _all_pairs_text(guarantee: MetricDP) -> str | None:
     return None if implied is None else f"{printed.decimal_up(implied)} per {guarantee.unit}"
 
 
-def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | None:
+def _places(design: MetricDesign, loss_unit: str) -> Places | None:
     """Return the secrets as places in the plane, or ``None`` if they are no places or reports do not name them."""
     problem = design.problem
     space = problem.space
@@ -297,40 +286,33 @@ def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | No
     )
 
 
-def _map(
-    design: Design[Problem, Multipliers],
-    picks: Sequence[tuple[str, int]] | None,
-    backdrop: Backdrop | None,
-    loss_unit: str,
-    strengths: Sequence[Design[Problem, Multipliers]],
-) -> MapView | None:
+def _map(design: MetricDesign, page: DesignPage) -> MapView | None:
     """Return the map of a design with its strengths; ``None`` for secrets without places."""
-    places = _places(design, loss_unit)
+    places = _places(design, page.loss_unit)
     if places is None:
         return None
-    least = _nearest(design.problem)
-    base = example_distance(design.guarantee, least)
+    base = example_distance(design.guarantee, _nearest(design.problem))
     drawn = [
         Strength(
             f"epsilon {printed.decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
             _claim_at(one.guarantee, base),
             placed,
         )
-        for one in strengths
-        for placed in [_places(one, loss_unit)]
+        for one in page.strengths
+        for placed in [_places(one, page.loss_unit)]
         if placed is not None
     ]
     return draw_map(
         places,
-        picks or _telling(design),
+        page.picks or _telling(design),
         near=(base, 2 * base, 4 * base),
-        backdrop=backdrop,
+        backdrop=page.backdrop,
         strengths=drawn,
-        strength=[one is design for one in strengths].index(True) if drawn else 0,
+        strength=[one is design for one in page.strengths].index(True) if drawn else 0,
     )
 
 
-def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
+def _telling(design: MetricDesign) -> list[tuple[str, int]]:
     """Pick the likeliest secret, or the first where all are alike, and those where least and most is lost."""
     prior = design.problem.prior
     lost = (design.channel.probabilities * design.problem.loss).sum(axis=1)
@@ -342,22 +324,21 @@ def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
 
 
 def _bars(
-    design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
-) -> list[tuple[Bar, str, str]]:
-    """Return the losses, each with its share of the largest in percent, and its text; baselines in ascending order."""
-    bars = [] if design.lower is None else [Bar("lower bound", design.lower, "bound")]
-    bars.append(Bar("this mechanism", design.upper, "this"))
-    bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
-    most = max(bar.loss for bar in bars) or 1.0
+    design: MetricDesign, baselines: Sequence[tuple[str, float]]
+) -> list[tuple[str, str, str, str]]:
+    """Order the losses: kind, label, share of the largest in percent, and text."""
+    bars = [] if design.lower is None else [("bound", "lower bound", design.lower)]
+    bars.append(("this", "this mechanism", design.upper))
+    bars += [("baseline", *one) for one in sorted(baselines, key=lambda one: one[1])]
+    most = max(loss for *_, loss in bars) or 1.0
     return [
-        (bar, printed.position(100 * bar.loss / most), _SIDES[bar.kind](bar.loss)) for bar in bars
+        (kind, label, printed.position(100 * loss / most), _SIDES[kind](loss))
+        for kind, label, loss in bars
     ]
 
 
-def _cost(
-    design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]], loss_unit: str
-) -> str:
-    """Return sentences that compare the loss with the lower bound and with the best baseline."""
+def _cost(design: MetricDesign, baselines: Sequence[tuple[str, float]], loss_unit: str) -> str:
+    """Compare the loss with the lower bound and with the best baseline, in sentences."""
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
@@ -380,7 +361,7 @@ _LOSS_CLASSES = 5
 
 
 def _losses_on_map(
-    design: Design[Problem, Multipliers], noun: str, loss_unit: str, drawn_map: MapView | None
+    design: MetricDesign, noun: str, loss_unit: str, drawn_map: MapView | None
 ) -> dict[str, Any]:
     """Return the map, and the losses: quantiles in a sentence, classes of equal width, and a layer of the map each.
 
@@ -440,7 +421,7 @@ def _losses_on_map(
 
 
 def _numbers(
-    design: Design[Problem, Multipliers], loss_unit: str, seconds: Mapping[str, float]
+    design: MetricDesign, loss_unit: str, seconds: Mapping[str, float]
 ) -> list[tuple[str, str]]:
     """Return the figures of the design, label and value; `seconds` are by step."""
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters

@@ -48,18 +48,19 @@ IN_BROWSER = (
 
 CHAPTERS: Mapping[str, str] = {
     "attack": "discreet.report.attacked:chapter",
-    "budget": "discreet.report.budget:chapter",
-    "comparison": "discreet.report.comparison:chapter",
+    "audit": "discreet.report.attacked:audit_chapter",
+    "budget": "discreet.report.listed:budget_chapter",
+    "comparison": "discreet.report.listed:comparison_chapter",
     "curator": "discreet.report.curator:chapter",
-    "frontier": "discreet.report.comparison:frontier_chapter",
+    "frontier": "discreet.report.listed:frontier_chapter",
     "hierarchy": "discreet.report.hierarchy:chapter",
     "kanonymity": "discreet.report.kanonymity:chapter",
     "lrgeo": "discreet.report.location:chapter",
     "metricdp": "discreet.report.metricdp:chapter",
-    "query": "discreet.report.answers:chapter",
-    "risk": "discreet.report.risk:chapter",
+    "query": "discreet.report.listed:answers_chapter",
+    "risk": "discreet.report.listed:risk_chapter",
     "submodular": "discreet.report.submodular:chapter",
-    "tables": "discreet.report.region_tables:chapter",
+    "tables": "discreet.report.hierarchy:tables_chapter",
     "verified": "discreet.report.verified:chapter",
 }
 """What can stand in a report: mechanism -> the function that makes its chapter."""

@@ -18,7 +18,6 @@ from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.verify import classes_of
 from discreet.plot import Curve
-from discreet.report.kanonymity import Example
 from discreet.report.page import make_chapter
 from discreet.report.trying import try_table
 
@@ -37,10 +36,6 @@ __all__ = ["loss_curves", "patient_demo"]
 
 QUASI = ("age", "sex", "zip")
 KS = (2, 3, 5, 10, 20)
-SHOWN_K = 5
-EXAMPLE_ROWS = 4
-STRANGERS_SEED = 9
-"""Makes the people who are not in the table."""
 
 _LABELS = {
     "full-domain": "whole columns (lattice)",
@@ -67,7 +62,9 @@ _NOTE = (
 )
 
 
-def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> Chapter:
+def patient_demo(
+    file: Path, *, patients: int = 1_500, k: int = 5, seconds: float = 1.0, strangers_seed: int = 9
+) -> Chapter:
     """Anonymize synthetic patients, compare the methods on them, and make the chapter.
 
     Parameters
@@ -76,8 +73,12 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
         Where the table goes.
     patients
         How many.
+    k
+        Least size of a class in the table that is shown.
     seconds
         Time of each search.
+    strangers_seed
+        Makes the people who are not in the table.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     attributes = (Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", tree))
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize(
         table.with_row_index("row"),
-        KAnonymity(SHOWN_K, QUASI),
+        KAnonymity(k, QUASI),
         attributes=attributes,
         sensitive=["disease"],
         # Which row became which is shown of synthetic data alone.
@@ -102,14 +103,14 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     public: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = _without(made, "row")
     save_anonymous(public, file, attributes)
     problem = read_problem(table, QUASI, attributes, "ncp")
-    strangers = pl.DataFrame(made_patients(patients, seed=STRANGERS_SEED))
+    strangers = pl.DataFrame(made_patients(patients, seed=strangers_seed))
     attacked, audits = try_table(public, attributes, table, strangers, "disease")
     return make_chapter(
         "kanonymity",
         public,
         title="A table of patients",
         anchor="patients",
-        lead=(_LEAD, _HOW.format(k=SHOWN_K, n=printed.count(patients))),
+        lead=(_LEAD, _HOW.format(k=k, n=printed.count(patients))),
         attributes=attributes,
         names=table.columns,
         examples=examples,
@@ -156,17 +157,19 @@ def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any
     return replace(made, table=made.table.drop(name))
 
 
-def _examples(before: pl.DataFrame, after: pl.DataFrame) -> list[Example]:
-    """Return some rows from all over the original, before and after, with the number of equal rows in each."""
+def _examples(
+    before: pl.DataFrame, after: pl.DataFrame, count: int = 4
+) -> list[tuple[list[str], list[str], tuple[int, int]]]:
+    """Show some rows from places all over the original, by the number that went with them."""
     original, classes = classes_of(before, QUASI), classes_of(after, QUASI)
     at = {row: place for place, row in enumerate(after["row"].to_list())}
-    step = max(1, before.height // EXAMPLE_ROWS)
+    step = max(1, before.height // count)
     chosen = range(step // 2, before.height, step)
     published = after.drop("row")
     return [
-        Example(
-            tuple(str(cell) for cell in before.row(row)),
-            tuple(str(cell) for cell in published.row(at[row])),
+        (
+            [str(cell) for cell in before.row(row)],
+            [str(cell) for cell in published.row(at[row])],
             (
                 int(original.sizes[original.labels[row]]),
                 int(classes.sizes[classes.labels[at[row]]]),

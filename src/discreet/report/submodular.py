@@ -14,7 +14,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.plot import plot_selection
 from discreet.plot.style import VERMILION
-from discreet.report.attacked import outcome_chapter, section
+from discreet.report.attacked import outcome_chapter
 from discreet.report.figures import drawn, frontier_svg
 from discreet.report.words import promise_about_a_person
 from discreet.submodular.method import draws_in_words
@@ -138,7 +138,8 @@ def chapter(
         "submodular.html",
         release,
         (title, anchor, lead),
-        section(attacked, audits, anchor=f"{anchor}-attacked", **about),
+        (attacked, audits),
+        about,
         promise=promise_about_a_person(release.guarantee),
         chosen=labels,
         n_elements=selection.statement.n_elements,

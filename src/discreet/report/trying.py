@@ -41,14 +41,15 @@ __all__ = [
 MAX_SECRETS_ATTACKED = 128
 """Secrets up to which a design is attacked without being told to."""
 
-_TRIALS_PER_ATTACK = 2_000
-
 _SLOW_REPLAYS = frozenset({"algorithm-1"})
 """Methods whose draws take more than a few seconds to replay."""
 
 
 def try_design(
-    made: Design[Problem, Multipliers], *, reports: Sequence[int] = (1, 2, 5, 10)
+    made: Design[Problem, Multipliers],
+    *,
+    reports: Sequence[int] = (1, 2, 5, 10),
+    trials: int = 2_000,
 ) -> tuple[Attacked, tuple[Audit, ...]]:
     """Attack a design with one report and with several, and audit its channel by the certificate that it carries.
 
@@ -58,6 +59,8 @@ def try_design(
         The design: two secrets or more.
     reports
         Numbers of reports of one secret, ascending.
+    trials
+        Games of each attack.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def try_design(
         problem,
         made.guarantee,
         reports=reports,
-        trials=_TRIALS_PER_ATTACK,
+        trials=trials,
         bits=SeededBits(1),
     )
     audited = audit_channel(

@@ -10,8 +10,8 @@ from discreet.core import printed
 from discreet.core.budget import charge_of
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.ledger import Ledger
+from discreet.studio.forms import titled
 from discreet.studio.jobs import sentence
-from discreet.studio.publish_forms import titled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

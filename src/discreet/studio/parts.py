@@ -10,8 +10,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from discreet.core.errors import InvalidProblemError
+from discreet.report.listed import risk_measures
 from discreet.report.page import render_template
-from discreet.report.risk import risk_measures
 from discreet.studio.uploads import uploaded
 
 if TYPE_CHECKING:

@@ -1,29 +1,230 @@
-"""The pages of counts and of tables, and what each shows before a charge: what budgets cost, and a plan."""
+"""The requests of the pages of counts and of tables: a private table and public ones come in, a ledger is charged."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Response  # noqa: TC002 - FastAPI reads annotations at run time
+from fastapi.responses import JSONResponse
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import plan
-from discreet.studio.counts_forms import read_promise
-from discreet.studio.counts_release import AMOUNTS, COUNTS, Costs
-from discreet.studio.forms import whole_of
+from discreet.studio.counts import AMOUNTS, COUNTS, Costs, read_promise
+from discreet.studio.forms import MAX_REGION_COLUMNS, NEIGHBORS, read_limit, whole_of
+from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyond
 from discreet.studio.parts import on_file, on_form, render
-from discreet.studio.publish_pages import add_publication, job_of, layout_of, read_public
-from discreet.studio.released import add_released
-from discreet.studio.tables_forms import write_categories
-from discreet.studio.tables_release import TABLES, describe_plan
+from discreet.studio.publishing import PRIVATE, Publish
+from discreet.studio.reading import (
+    ENDINGS,
+    PrivateUploadOptions,
+    UploadOptions,
+    read_upload,
+    upload_form,
+)
+from discreet.studio.released import add_released, new_name
+from discreet.studio.tables import TABLES, describe_plan, write_categories
+from discreet.studio.workspaces import store
+from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from discreet.studio.forms import TableLayout
+    from discreet.studio.publishing import Publication
+    from discreet.studio.reading import Upload
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
+
 __all__ = ["add_publications"]
+
+
+def _add_publication(
+    app: FastAPI,
+    workspaces: OpenWorkspaces,
+    publication: Publication,
+    *,
+    ledger: Path,
+    kept: Path,
+    most: int,
+) -> None:
+    """Add a page that publishes, and its requests.
+
+    Parameters
+    ----------
+    app
+        The studio.
+    workspaces
+        Where tables lie while a page is open.
+    publication
+        What is published.
+    ledger
+        The ledger that the page proposes.
+    kept
+        The folder where releases are kept.
+    most
+        Bytes of a file.
+    """
+
+    @app.get(f"/{publication.name}")
+    def page() -> Response:
+        return render(
+            f"{publication.name}.html",
+            workspace=workspaces.open(),
+            **upload_form(PrivateUploadOptions),
+            most=most,
+            **publication.first,
+        )
+
+    name = publication.name
+    on_file(app, workspaces, f"{name}/table", partial(_load, publication=publication))
+    on_file(app, workspaces, f"{name}/list", partial(_load_public, publication=publication))
+    public = partial(_public, publication=publication, ledger=ledger)
+    on_form(app, workspaces, f"{name}/public", public)
+    on_form(app, workspaces, f"{name}/budget", _budget)
+    on_form(app, workspaces, f"{name}/grant", partial(_grant, publication=publication))
+    on_form(app, workspaces, f"{name}/run", partial(_publish, publication=publication, kept=kept))
+
+    @app.get(f"/{{workspace}}/{name}/result")
+    def result(workspace: str) -> Response:
+        shown = _job_of(workspaces.get(workspace), name)
+        return render(f"{name}_result.html", workspace=workspace, **shown)
+
+
+def _job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
+    """Return the result of a job of one kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        When there is no such job, or it is not done.
+    """
+    if workspace.job is None or workspace.job.result is None or workspace.job.kind != kind:
+        raise InvalidProblemError("job", "one that is done", "none")
+    return workspace.job.result
+
+
+def _layout_of(
+    workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication
+) -> TableLayout:
+    """Read the form of columns of the table that is loaded."""
+    return publication.read_layout(form, _columns(workspace))
+
+
+def _load(
+    workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
+) -> Response:
+    """Take the private table, and show no more of it than how it is written and what its columns are called."""
+    columns = publication.columns(query)
+    with workspace.changing():
+        workspace.clear()
+        upload = _read(file, query, publication, private=True)
+        store(upload.table, workspace.folder / PRIVATE)
+    return render(
+        f"{publication.name}_columns.html",
+        name=query.get("name", "table")[:200],
+        how=upload.how.partition(", ")[2],
+        notices=upload.notices,
+        columns=upload.table.columns,
+        endings=ENDINGS,
+        depth=MAX_REGION_COLUMNS,
+        neighbors=NEIGHBORS,
+        **columns,
+    )
+
+
+def _load_public(
+    workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
+) -> str:
+    """Take a public table; say what was read."""
+    which = query.get("which", "")
+    if which not in publication.public:
+        raise InvalidProblemError("What is public", "a file that the page takes", "another")
+    _columns(workspace)
+    upload = _read(file, query, publication)
+    with workspace.changing():
+        store(upload.table, workspace.folder / publication.public[which][0])
+    return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
+
+
+def _read(
+    file: Path, query: Mapping[str, str], publication: Publication, *, private: bool = False
+) -> Upload:
+    """Read an uploaded table with the options of the form; refusals name this publication's command."""
+    try:
+        options = (PrivateUploadOptions if private else UploadOptions).from_form(query)
+        return read_upload(file, query.get("name", ""), options, nested=True)
+    except InvalidProblemError as error:
+        # A table that is too large here is for another command than the page of anonymous tables names.
+        expected = re.sub(r"`discreet anonymize[^`]*`", f"`{publication.command}`", error.expected)
+        raise error.renamed(error.field, expected=expected) from None
+
+
+def _public(
+    workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, ledger: Path
+) -> Response:
+    """Return the page of the budget, once the public part of a form makes a plan."""
+    layout = _layout_of(workspace, form, publication)
+    planned = publication.plan(workspace.folder, layout)
+    dataset = Path(form.get("name", "")).stem
+    return render(
+        f"{publication.name}_budget.html",
+        frame=planned.frame,
+        ledger=str(ledger.absolute()),
+        dataset=dataset,
+        book=proposed(ledger, dataset),
+        neighbors=NEIGHBORS[layout.neighbors],
+        form=new_name(),
+        **publication.budget(planned, layout),
+    )
+
+
+def _budget(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
+    """Return the page of a ledger."""
+    return render("ledger.html", book=look(*book_of(form, workspace.folder)))
+
+
+def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication) -> Response:
+    """Grant a limit to a dataset, and return the page of its ledger."""
+    path, dataset = book_of(form, workspace.folder)
+    limit = read_limit(form, _layout_of(workspace, form, publication).neighbors)
+    return render("ledger.html", book=grant(path, dataset, limit))
+
+
+def _publish(
+    workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, kept: Path
+) -> Response:
+    """Start the release of a form, and answer its name; a form that comes again has the same release."""
+    release, folder = new_name(), workspace.folder
+
+    def prepare() -> Publish:
+        layout = _layout_of(workspace, form, publication)
+        promise = publication.read_promise(form, layout.neighbors)
+        path, dataset = book_of(form, folder)
+        delta = form.get("budget-delta", "").strip() or None
+        planned = publication.plan(folder, layout, promise)
+        refuse_beyond(path, dataset, planned.guarantee, delta)
+        return Publish(
+            *(publication, str(folder), layout, promise),
+            *(str(path), dataset, str(kept)),
+            budget_delta=delta,
+            release=release,
+        )
+
+    stale = publication.downloads
+    job = workspace.begin(publication.name, form, prepare, stale=stale, release=release)
+    return JSONResponse({"release": job.release}, status_code=202)
+
+
+def _columns(workspace: OpenWorkspace) -> list[str]:
+    """Return the column names of the private table; refuse a workspace without one."""
+    path = workspace.folder / PRIVATE
+    if not path.is_file():
+        raise InvalidProblemError("File", "one that is loaded", "none")
+    return names_in(path, "")
+
 
 _COMPARING = "counts-costs"
 
@@ -47,7 +248,7 @@ def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, mos
     """
     kept, known = ledger.absolute().with_name(RELEASED), (COUNTS, TABLES)
     for publication in known:
-        add_publication(app, workspaces, publication, ledger=ledger, kept=kept, most=most)
+        _add_publication(app, workspaces, publication, ledger=ledger, kept=kept, most=most)
     add_released(app, kept, {one.name: one.downloads for one in known})
 
     on_form(app, workspaces, "counts/costs", _compare)
@@ -56,7 +257,7 @@ def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, mos
 
     @app.get("/{workspace}/counts/costs")
     def compared(workspace: str) -> Response:
-        return render("counts_costs.html", **job_of(workspaces.get(workspace), _COMPARING))
+        return render("counts_costs.html", **_job_of(workspaces.get(workspace), _COMPARING))
 
 
 def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
@@ -66,7 +267,7 @@ def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
 
 def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
     """Return the task that compares budgets, from public facts alone; refuse a form that makes no sense."""
-    layout = layout_of(workspace, form, COUNTS)
+    layout = _layout_of(workspace, form, COUNTS)
     notion = form.get("notion", "")
     if notion not in AMOUNTS:
         raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
@@ -82,12 +283,12 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
 
 def _categories(_workspace: OpenWorkspace, file: Path, query: Mapping[str, str]) -> str:
     """Return the categories of a public table as JSON."""
-    return write_categories(read_public(file, query, TABLES).table)
+    return write_categories(_read(file, query, TABLES).table)
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
     """Return the page that describes a planned release of tables."""
-    layout = layout_of(workspace, form, TABLES)
+    layout = _layout_of(workspace, form, TABLES)
     planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
     text = form.get("plan_count", "").strip()
     count = whole_of(form, "plan_count", "Count", least=1) if text else None

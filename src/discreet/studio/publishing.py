@@ -19,8 +19,8 @@ from discreet.hierarchy.reliability import reliability_in_words
 from discreet.report import make_chapter, render_report
 from discreet.report.check_words import proof_of
 from discreet.report.words import promise_about_a_person
+from discreet.studio.forms import Promise, titled
 from discreet.studio.ledgers import look
-from discreet.studio.publish_forms import Promise, titled
 from discreet.studio.released import make_place, new_name, removed_if_empty
 from discreet.tables.dialect import names_in
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from discreet.core.outcome import Release
-    from discreet.studio.publish_forms import TableLayout
+    from discreet.studio.forms import TableLayout
 
     Tell = Callable[[dict[str, Any]], None]
 

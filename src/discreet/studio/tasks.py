@@ -46,9 +46,6 @@ KS = (2, 3, 5, 10, 20, 50, 100)
 _MAX_FAST_SHARE_OF_TIME = 0.4
 """Part of the time for fast splits of all k, at most."""
 
-_SHOWN_ROWS = 8
-"""Rows that are shown before and after."""
-
 
 @final
 @dataclass(frozen=True)
@@ -161,6 +158,8 @@ class Anonymize:
         Labels of the file that was read.
     recorded
         What the record states besides: how the file was read and recoded, and demands as text.
+    shown
+        Rows that are shown before and after.
     """
 
     folder: str
@@ -177,6 +176,7 @@ class Anonymize:
     written: str = "anonymized.csv"
     labels: Labels = field(default_factory=Labels)
     recorded: Mapping[str, Any] = field(default_factory=dict)
+    shown: int = 8
 
     def run(self, tell: Tell) -> dict[str, Any]:
         """Search, audit, write."""
@@ -229,7 +229,7 @@ class Anonymize:
         tell({"text": "Attacking it with the rows that it was made of."})
         shown = risk(self._with_persons(made), names, sensitive=self.sensitive, person=self.person)
         was = risk(table, names, sensitive=self.sensitive, person=self.person)
-        rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN_ROWS]
+        rows = sorted(range(len(places)), key=places.__getitem__)[: self.shown]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
         return {
