@@ -177,7 +177,7 @@ def write_pages(
 def emit_table_facts(
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics], options: AnonymizeOptions
 ) -> None:
-    """Print the facts of a table in memory."""
+    """Print the facts of a table in memory: its risks, losses and method; private. A sort of the rows."""
     from discreet.kanonymity.risk import homogeneous_dict, risk
 
     search, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]
@@ -203,7 +203,10 @@ def emit_facts(
     measured: dict[str, Any],
     rows: Sequence[tuple[str, object]],
 ) -> None:
-    """Print the facts of an anonymization: those that tables in memory and in files share, and those given here."""
+    """Print the facts of an anonymization.
+
+    Facts shared by tables in memory and in files, then `measured` and `rows`.
+    """
     search = made.diagnostics
     shared = ("information_loss", "mean_loss", "lower", "gap", "suppressed")
     data = {

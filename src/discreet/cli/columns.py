@@ -203,13 +203,7 @@ _BOUNDS = re.compile(r"([^:]*):([^:]*)")
 
 
 def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Split ``NAME=VALUE``.
-
-    Examples
-    --------
-    >>> pairs_of(["age=2"], "--weight")
-    {'age': '2'}
-    """
+    """Split each ``NAME=VALUE`` of an option at its last equals sign; raise InvalidProblemError for a repeated name."""
     pairs: dict[str, str] = {}
     for text in given or ():
         name, equals, value = text.rpartition("=")
@@ -289,7 +283,10 @@ def attributes_of(
 
 
 def _stated(kinds: Kinds) -> dict[str, dict[str, Any]]:
-    """Read option -> column -> stated value."""
+    """Return what the options of kinds state: option -> column -> stated value.
+
+    Raise InvalidProblemError for other forms.
+    """
     rounded = pairs_of(kinds.rounded, "--round")
     bounds = pairs_of(kinds.bounds, "--bounds")
     return {
@@ -311,7 +308,7 @@ def _attribute(
     weight: float,
     stated: dict[str, dict[str, Any]],
 ) -> Attribute:
-    """Return the attribute of one column, as typed or else by its values."""
+    """Return the attribute of one column, as an option in `stated` describes it, or else by its values."""
     option = next((option for option, columns in stated.items() if name in columns), "")
     value: Any = stated[option][name] if option else None
     match option:

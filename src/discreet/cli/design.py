@@ -185,7 +185,7 @@ def _make_tails(
     options: DesignOptions,
     on_progress: Callable[[Progress], None] | None,
 ) -> _Made:
-    """Compute a channel of exponential tails and its bounds."""
+    """Design a channel of exponential tails; return it with its bounds, rows and writer. Warns of links."""
     from discreet.artefact import save_anchored
     from discreet.artefact.implicit import from_tails
     from discreet.metricdp import tail_channel
@@ -220,7 +220,7 @@ def _make_noise(
     options: DesignOptions,
     on_progress: Callable[[Progress], None] | None,
 ) -> _Made:
-    """Compute one noise for every point, with the places as reports, and its bounds."""
+    """Design one noise for every point, with the places as reports; return it with its bounds, rows and writer."""
     from discreet.artefact import save_mechanism
     from discreet.lrgeo.points.many_places import design_many_places
 

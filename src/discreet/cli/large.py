@@ -63,7 +63,7 @@ class _Columns:
 
 
 def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
-    """Anonymize files, into a folder of parts or a file."""
+    """Anonymize files, into a folder of parts or a file, print the facts, and return the exit status."""
     from discreet.streaming.engines import connected
 
     path, output = options.table, _check_options(options)

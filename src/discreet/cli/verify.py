@@ -187,7 +187,7 @@ def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.Data
 def _as_recorded(
     path: str, argument: str, guarantee: KAnonymity, record: AnonymousTable | None
 ) -> pl.DataFrame:
-    """Read an original, or the people, as the record states that the original was read and recoded."""
+    """Read an original, or the people, from `path`, as the record states that the original was read and recoded."""
     stated = {} if record is None else dict(record.provenance.parameters)
     reading = ReadingOptions.from_dict(stated.get("reading", {}))
     table = recode(
@@ -217,7 +217,10 @@ def _coverage(
 
 
 def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out: str) -> list[str]:
-    """Return the claims that were not checked this time."""
+    """Return the claims that were not checked this time, as phrases.
+
+    `left_out` names original columns not published.
+    """
     unchecked = []
     if record is None:
         unchecked.append(
@@ -279,7 +282,7 @@ def _attributes(
     options: RowJudgeOptions,
     record: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
-    """Read cells as the record says, unless the command line says how."""
+    """Return the attributes of the quasi-identifiers, as the record says, unless the command line has a column."""
     names = guarantee.quasi_identifiers
     recorded = {} if record is None else {one.name: one for one in record.attributes}
     if not set(names) <= set(recorded):
@@ -291,7 +294,7 @@ def _attributes(
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """Take columns as their attributes need them, and the others as they are."""
+    """Return the columns of a table, by name: quasi-identifiers as values of their attributes, the others unchanged."""
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of

@@ -160,7 +160,7 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
 
 
 def spread(heights: NDArray[np.float64], apart: float = 0.062) -> NDArray[np.float64]:
-    """Move ascending heights apart, as little as pushing upwards needs, then down again below the top."""
+    """Return ascending heights ``(m,)`` moved apart, as little as pushing upwards needs, then down again below 1."""
     moved = heights.copy()
     for i in range(1, len(moved)):
         moved[i] = max(moved[i], moved[i - 1] + apart)

@@ -173,7 +173,10 @@ def _columns(
 
 
 def _became(role: str, cells: Any, most: int = 3) -> str:  # noqa: ANN401 - a series or nothing
-    """What a column became: the commonest values of a published quasi-identifier, words for any other role."""
+    """Return what a column became, as text.
+
+    The commonest values of a published quasi-identifier, words for other roles.
+    """
     if role != "quasi" or cells is None:
         return {"sensitive": "as it was", "keep": "as it was"}.get(role, "not published")
     common = cells.cast(str).value_counts(sort=True).head(most).to_series(0).to_list()

@@ -325,7 +325,7 @@ def frontier_chapter(
 
 
 def _curves(entries: Sequence[Entry]) -> list[Curve]:
-    """Draw a line for each method, where it has channels, and one for the best bound."""
+    """Return a line for each method, where it has channels, and one for the best bound: loss over epsilon."""
     epsilons = sorted({entry.epsilon for entry in entries})
     bounds = [(float(e), best_lower(entries, e)) for e in epsilons]
     proven = [(epsilon, lower) for epsilon, lower in bounds if lower is not None]
@@ -440,7 +440,7 @@ def risk_chapter(
 
 
 def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
-    """Draw the share of rows in classes of each range of sizes, a bar for each table."""
+    """Draw into `figure` the share of rows in classes of each range of sizes, a bar for each table."""
     ax = figure.add_subplot()
     width = 0.8 / len(found)
     styles = ((VERMILION, "///"), (BLUE, None))[-len(found) :]

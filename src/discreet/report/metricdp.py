@@ -164,7 +164,10 @@ _AS_THEY_ARE = ("above", "artefact", "below", "curves_note", "loss_name", "loss_
 
 
 def _statements(design: MetricDesign, least: Fraction, noun: str) -> dict[str, Any]:
-    """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
+    """Return the template's values on the reports, the guarantee, its certificate and the provenance.
+
+    `least` is the smallest distance between secrets, `noun` names a secret.
+    """
     guarantee = design.guarantee
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
@@ -338,7 +341,7 @@ def _bars(
 
 
 def _cost(design: MetricDesign, baselines: Sequence[tuple[str, float]], loss_unit: str) -> str:
-    """Compare the loss with the lower bound and with the best baseline, in sentences."""
+    """Return sentences that compare the loss with the lower bound and with the best baseline."""
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.

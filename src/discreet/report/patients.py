@@ -160,7 +160,7 @@ def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any
 def _examples(
     before: pl.DataFrame, after: pl.DataFrame, count: int = 4
 ) -> list[tuple[list[str], list[str], tuple[int, int]]]:
-    """Show some rows from places all over the original, by the number that went with them."""
+    """Return some rows from all over the original, before and after, with the number of equal rows in each."""
     original, classes = classes_of(before, QUASI), classes_of(after, QUASI)
     at = {row: place for place, row in enumerate(after["row"].to_list())}
     step = max(1, before.height // count)

@@ -220,7 +220,7 @@ def _draw_level(bars: LevelBars) -> str:
 
 
 def _ends(answers: CountAnswers | None) -> list[str]:
-    """Return the intervals as text, empty without measurements."""
+    """Return the intervals of answers as text, empty without measurements."""
     if answers is None:
         return [""]
     low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
@@ -311,7 +311,7 @@ class Costs:
     """Releases at each budget."""
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Return the mean errors of a region for each budget and level."""
+        """Return the mean errors of a region for each budget and level, on synthetic data; stops after some seconds."""
         frame = self.plan.frame
         data, tree = synthetic_sizes(frame, self.each), frame.tree
         regions, end = np.diff(tree.level_start), math.inf
@@ -336,7 +336,7 @@ class Costs:
         }
 
     def _errors(self, data: GroupSizes, amount: str) -> Iterator[Diagnosis]:
-        """Yield the errors of several releases of synthetic data at one budget."""
+        """Yield the errors of several releases of synthetic data at one budget, `amount` of epsilon or rho."""
         notion = PureDP if self.notion == "epsilon" else ZeroConcentratedDP
         with titled(TITLES):
             planned = self.plan.with_guarantee(notion(amount, self.plan.guarantee.neighbors))

@@ -333,7 +333,7 @@ class Promise:
 
 
 def choice_of(form: Mapping[str, str], name: str, title: str, known: Mapping[str, str]) -> str:
-    """Read a choice of some that are known."""
+    """Return a form's value of field `name`; raise InvalidProblemError, about `title`, unless it is in `known`."""
     value = form.get(name, "")
     if value not in known:
         raise InvalidProblemError(title, "a choice", "another" if value else "none")
@@ -341,7 +341,7 @@ def choice_of(form: Mapping[str, str], name: str, title: str, known: Mapping[str
 
 
 def column_of(form: Mapping[str, str], name: str, title: str, columns: Sequence[str]) -> str | None:
-    """Read a column of the table, or `None` if none was chosen."""
+    """Read a column of the table from field `name`, or ``None``; raise InvalidProblemError for another column."""
     value = form.get(name, "")
     if value and value not in columns:
         raise InvalidProblemError(title, "a column of the table", "another")

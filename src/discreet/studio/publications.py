@@ -116,7 +116,7 @@ def _layout_of(
 def _load(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> Response:
-    """Take the private table, and show no more of it than how it is written and what its columns are called."""
+    """Store the private table, and render how it is written and what its columns are called, no more of it."""
     columns = publication.columns(query)
     with workspace.changing():
         workspace.clear()
@@ -138,7 +138,7 @@ def _load(
 def _load_public(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> str:
-    """Take a public table; say what was read."""
+    """Store a public table, and return a sentence on what was read."""
     which = query.get("which", "")
     if which not in publication.public:
         raise InvalidProblemError("What is public", "a file that the page takes", "another")
@@ -196,7 +196,10 @@ def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publi
 def _publish(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, kept: Path
 ) -> Response:
-    """Start the release of a form, and answer its name; a form that comes again has the same release."""
+    """Start the release of a form, and return its name; a form that is sent again has the same release.
+
+    Refused before the start if the ledger would refuse the charge.
+    """
     release, folder = new_name(), workspace.folder
 
     def prepare() -> Publish:

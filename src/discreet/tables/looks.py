@@ -275,7 +275,7 @@ def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> 
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
-    """Recognize dates, of one format or of several."""
+    """Return the look of dates, of one format or of several; ``None`` where the cells are not dates."""
     typed = [value for value in values[:MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.

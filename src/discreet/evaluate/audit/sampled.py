@@ -105,7 +105,10 @@ class Samples:
         return drawn_rows[: stage + 1]
 
     def _draw(self, data: object, size: int) -> Rows:
-        """Run the mechanism `size` times on one input, in processes if there is an executor; return coded outcomes."""
+        """Run the mechanism `size` times on one input, in processes if there is an executor; floats ``(size, m)``.
+
+        Outcomes that are not numbers are numbered.
+        """
         most = self.samples_per_task
         parts = [min(most, size - first) for first in range(0, size, most)]
         if self.executor is None:

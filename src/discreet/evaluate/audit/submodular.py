@@ -161,7 +161,7 @@ def _label(both: tuple[Records, Records], rank: int) -> str:
 
 
 def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> PlannedChoice:  # noqa: ANN401 - any method
-    """Return a method's plan on the coverage of some records; as published for one without a guarantee."""
+    """Return a method's plan on the coverage of some records, sets of elements; as published without a guarantee."""
     table = np.zeros((len(records), len(_ELEMENTS)), dtype=np.bool_)
     for row, record in enumerate(records):
         table[row, sorted(record)] = True

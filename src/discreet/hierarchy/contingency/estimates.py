@@ -75,7 +75,10 @@ class InteractionBasis:
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
-        """Multiply each row ``(rows, cells)`` by the basis or its transpose, in batches that bound the memory."""
+        """Multiply each row ``(rows, cells)`` by the basis or its transpose, in batches that bound the memory.
+
+        ``O(rows cells)`` times the sum of the categories.
+        """
         result = np.empty(rows.shape)
         many = max(1, _MAX_NUMBERS_AT_ONCE // self.domain.size)
         for first in range(0, len(rows), many):

@@ -301,7 +301,7 @@ def _importance(
 
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Split a table ``(control points, K)`` into blocks of reports, the last one padded with zeros."""
+    """Split a table ``(V, K)`` into blocks of reports, float32 ``(blocks, V, 64)``, the last one padded with zeros."""
     from discreet.lrgeo.points.kernels.nets import REPORTS_PER_BLOCK
 
     n, k = table.shape

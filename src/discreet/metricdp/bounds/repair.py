@@ -505,7 +505,7 @@ def _mixture_is_cheaper(
 
 
 def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a mixture that keeps nearly all of epsilon, or ``None`` if it has no slack."""
+    """Return a mixture of `table` ``(n, k)`` that keeps nearly all of epsilon, or ``None`` if it has no slack."""
     share = float(_TUNING.mixing_delta)
     lengths = (1 - share) * frame.nats - np.minimum(share * frame.scale, frame.nats / 4)
     floored = _raise_to_floor(table, frame)
