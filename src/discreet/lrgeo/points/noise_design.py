@@ -235,8 +235,8 @@ def _lay_net(
     expected = (
         f"a torus of at most {limit} nodes; use a larger spacing, a smaller epsilon, or places only"
     )
-    laid = shape[0] * shape[1]
-    words = printed.count(laid) if laid < _MAX_PRINTED_NODES else "far more"
+    total = shape[0] * shape[1]
+    words = printed.count(total) if total < _MAX_PRINTED_NODES else "far more"
     got = f"{words} for a region of {estimate(wide, 3)} x {estimate(tall, 3)} over epsilon"
     raise InvalidProblemError("region", expected, got)
 
