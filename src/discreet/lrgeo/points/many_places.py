@@ -129,11 +129,12 @@ def design_many_places(
         raise InvalidProblemError(
             "radius", "none for noise, which keeps all pairs", guarantee.radius
         )
-    start, tell, moved = clock(), Reporter(on_progress), 0.0
+    start, tell, moved, apart = clock(), Reporter(on_progress), 0.0, 0.0
     radius = coordinates_of(costs)[1]
     if region is None:
         region, labels, moved = region_of(costs.space)
         if costs.space.n > region.K:
+            apart = moved * float(_GROUND_FACTOR)
             first = np.unique(labels, return_index=True)[1]
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)
@@ -155,10 +156,8 @@ def design_many_places(
         threads=threads,
         on_progress=on_progress,
     )
-    if moved:
-        # Rows of secrets at one decimeter differ by the promise, and their losses by two moves, on the ground.
-        moved *= float(_GROUND_FACTOR)
-        lower = max(0.0, lower * math.exp(-float(guarantee.epsilon) * moved) - 3 * moved)
+    # Rows of secrets at one decimeter differ by the promise, and their losses by two moves, on the ground.
+    lower = max(0.0, lower * math.exp(-float(guarantee.epsilon) * apart) - 3 * apart)
     tell("bound", lower=lower, upper=made.upper)
     upper = made.upper or 0.0
     reached = upper - lower <= gap * upper

@@ -63,11 +63,11 @@ _LARGEST_FACTOR = 4
 _MAX_PRINTED_NODES = 10**15
 """Number of nodes above which messages do not print it."""
 
-_FEW_NODES, _MOST_NODES = 1 << 16, 1 << 18
+_NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
-_MOST_NODES_OF_MANY_PLACES = 4 * _MOST_NODES
-"""The same beyond 5120 places, whose regions are larger: a net of fewer nodes is coarser and loses more."""
+_NODES_OF_MANY_PLACES = 1 << 20, 1 << 20
+"""The same beyond 5120 places, whose regions are larger: the finest net that fits at all."""
 
 _MARGIN_NATS = 8
 """Nats on each side of the region until the torus closes. For 20 x 20 places at 1/2 with 400 reports 5 lose .9 % more
@@ -151,10 +151,9 @@ def design_noise(
     tell = Reporter(on_progress)
     frame, places, reach = plane_of(region)
     per = per_unit(region.unit)
-    is_implicit = isinstance(problem, ImplicitCosts)
-    most = _MOST_NODES_OF_MANY_PLACES if is_implicit else _MOST_NODES
+    nodes = _NODES_OF_MANY_PLACES if isinstance(problem, ImplicitCosts) else _NODES
     rate = guarantee.epsilon / per
-    net, shape = _lay_net(region, places, reach, rate, most_nodes=most, spacing=spacing)
+    net, shape = _lay_net(region, places, reach, rate, nodes=nodes, spacing=spacing)
     claim = MetricDP(
         guarantee.epsilon,
         guarantee.unit,
@@ -214,15 +213,15 @@ def _lay_net(
     reach: int,
     rate: Fraction,
     *,
-    most_nodes: int = _MOST_NODES,
+    nodes: tuple[int, int] = _NODES,
     spacing: Exact | None = None,
 ) -> tuple[ControlNet, tuple[int, int]]:
     """Return a net over the box around places, and the size of its torus: columns and rows of nodes.
 
     `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
-    coarse; a torus beyond `most_nodes` is refused.
+    coarse, the first on at most `nodes[0]` nodes, and the others on `nodes[1]`: a larger torus is refused.
     """
-    most = _FEW_NODES if spacing is None else most_nodes
+    most = nodes[spacing is not None]
     for side in cell_sides(
         region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR
     ):
@@ -230,14 +229,14 @@ def _lay_net(
         if shape[0] * shape[1] <= most:
             x, y = places.min(axis=0).tolist()
             return ControlNet((x, y), side, cells, reach), shape
-        most = most_nodes
+        most = nodes[1]
     wide, tall = (float(rate * size) for size in np.ptp(places, axis=0).tolist())
-    limit = printed.count(most_nodes)
+    limit = printed.count(nodes[1])
     expected = (
         f"a torus of at most {limit} nodes; use a larger spacing, a smaller epsilon, or places only"
     )
-    nodes = shape[0] * shape[1]
-    words = printed.count(nodes) if nodes < _MAX_PRINTED_NODES else "far more"
+    total = shape[0] * shape[1]
+    words = printed.count(total) if total < _MAX_PRINTED_NODES else "far more"
     got = f"{words} for a region of {estimate(wide, 3)} x {estimate(tall, 3)} over epsilon"
     raise InvalidProblemError("region", expected, got)
 
