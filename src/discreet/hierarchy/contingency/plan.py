@@ -26,12 +26,7 @@ from discreet.hierarchy.contingency.expected import (
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.intervals import ROUND_UP
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
-from discreet.hierarchy.contingency.optimum import (
-    RATIOS_OF_PLAIN_COUNTS,
-    BestFrame,
-    best_frame,
-    pruned,
-)
+from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
@@ -161,7 +156,7 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
             LOSSES[self.workload.loss], proved, self.guarantee.neighbors, self.frame.max_rows
         )
         uneven = self.frame.kinds is not None and self.workload.loss == "worst"
-        far = proved.most > RATIOS_OF_PLAIN_COUNTS[0] * proved.linear
+        far = proved.most > 1.02 * proved.linear
         return (*lines, GROUPS_OF_REGIONS) if uneven and far else lines
 
     def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:

@@ -41,9 +41,6 @@ __all__ = ["Program", "RegionKinds", "best_shares", "kinds_of", "whole_shares"]
 SHARE_GRAINS = (10**5, 10**7)
 """Shares of plain counts are multiples of one in so many, and those of residuals."""
 
-NEARLY_CAPPED = 1.002
-"""Variances beside the constraint that the search accepts, since it comes near slowly; equal parts mend them."""
-
 LEAST_PRECISION = 1e-12
 """Precision that stands for none: its variance is never asked for."""
 
@@ -357,7 +354,8 @@ def best_shares(
         spread = program.spread(program.precision(feasible, base))
         variances = spread[0] @ program.entry.T
         loss = program.value(variances)
-        fits = bool((variances[mask] <= program.caps * NEARLY_CAPPED).all())
+        # The constraint is neared slowly: a little beyond it is accepted, and mended by equal parts.
+        fits = bool((variances[mask] <= program.caps * 1.002).all())
         if not step or (fits and (loss < low or not usable)):
             since = step if loss < low * (1 - tol / 10) or not usable else since
             best, low, usable = feasible, loss, fits
