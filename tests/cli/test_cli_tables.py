@@ -348,7 +348,10 @@ def test_bad_options_are_refused_before_the_charge(
         (["--workload-levels", "0,0,0"], "--workload-levels: expected 3 weights"),
         (["--workload-levels", "1,inf,1"], "--workload-levels: expected a finite number"),
         (["--workload-levels", "1,1"], "--workload-levels: expected 3 weights"),
-        (["--marginals", ";cells;cells"], "--marginals: expected one of age_band, sex"),
+        (
+            ["--marginals", ";cells;cells"],
+            "--marginals: expected at least one marginal on each level",
+        ),
         (["--marginals", "sex,sex"], "--marginals: expected each marginal once"),
         (["--levels", "1/2,1/2"], "--levels: expected 3"),
     ],

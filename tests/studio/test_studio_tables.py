@@ -240,7 +240,7 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ({"workload_levels": "0, 0, 0"}, "Weights of the levels: expected 3 weights"),
         ({"workload_levels": "1, inf, 1"}, "Weights of the levels: expected a finite number"),
         ({"loss": "least"}, "What is small: expected one of deviations"),
-        ({"marginals": ";cells;cells"}, "Marginals: expected one of age, sex"),
+        ({"marginals": ";cells;cells"}, "Marginals: expected at least one marginal on each level"),
         ({"marginals": "cells;cells"}, "Marginals: expected one list for each of 3 levels"),
         ({"max_rows": "0"}, "Rows of a person: expected a whole number of 1 or more"),
         ({"neighbors": ""}, "Neighbors: expected a choice"),

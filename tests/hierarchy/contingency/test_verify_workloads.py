@@ -212,6 +212,41 @@ def test_no_asked_table_is_noisier_than_naive_noise_by_default(
             assert one.worst <= one.naive * (1 + 2e-3), one
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_default_is_searched_within_its_constraint_where_regions_differ(seed: int) -> None:
+    """Where no searched shares were accepted, equal parts lost 1.57 times the bound."""
+    chances = np.random.default_rng(seed)
+    sizes = chances.multinomial(2950, chances.dirichlet(np.ones(50))) + 1
+    made = plan(
+        [(at, county) for at, many in enumerate(sizes.tolist()) for county in range(many)],
+        unit(ADDED),
+        columns=["state", "county"],
+        domain={"sex": [*"FM"], "age": [*"abcdefghi"], "race": [*"abcd"]},
+        marginals=["total", "sex", "age", "race", "cells"],
+    )
+    assert all(
+        one.worst <= one.naive * (1 + 2e-3) for one in made.expected_errors() if one.in_workload
+    )
+    assert made.proved is not None
+    assert made.proved.most <= 1.2 * made.proved.linear
+
+
+def test_groups_of_regions_bring_the_largest_error_near_its_bound() -> None:
+    counties = [("NY", str(at)) for at in range(400)]
+    counties += [(state, str(at)) for state in "ABCDEFGHI" for at in range(5)]
+    options: Any = {"domain": LISTED, "workload": "sex, cells", "loss": "worst"}
+    plain = plan(counties, unit(ADDED), columns=["state", "county"], **options)
+    groups = [(str(state == "NY"), state, county) for state, county in counties]
+    options["workload_levels"] = "1,0.001,1,1"
+    made = plan(groups, unit(ADDED), columns=["(group)", "state", "county"], **options)
+    assert plain.proved is not None
+    assert made.proved is not None
+    assert plain.proved.most > 1.05 * plain.proved.linear
+    assert made.proved.most < 1.01 * plain.proved.linear
+    assert "groups" in plain.proof[-1]
+    assert "groups" not in str(made)
+
+
 def test_shares_along_each_path_add_up_to_the_budget_and_unasked_tables_have_none() -> None:
     guarantee = ZeroConcentratedDP(1, ADDED)
     made = plan(
@@ -287,6 +322,7 @@ def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
         ({"workload": {"sex": float("inf")}}, "workload", "finite"),
         ({"workload": {}}, "workload", "at least one table"),
         ({"workload": [[], [], []]}, "workload", "at least one table"),
+        ({"workload": [["sex"], [], []]}, "workload", "a table on a level below the root"),
         ({"workload_levels": "1,inf,1"}, "workload_levels", "finite"),
         ({"workload": ["sex:height"]}, "workload", "'height'"),
         ({"marginals": [[], [], ["cells"]]}, "marginals", "none on level 1"),

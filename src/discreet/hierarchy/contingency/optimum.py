@@ -314,7 +314,7 @@ def _within_caps(
     naive /= max(kinds.down(naive.sum(axis=1)).max(), 1)
     base = program.bought(measured)
     for step in range(41):
-        part = step / 40
+        part = (step / 40) ** 2
         mixed = (1 - part) * shares + part * naive * (allowed > 0)
         spread = program.spread(program.precision(mixed, base))[0] @ program.entry.T
         if fixed is not None or (spread[targets] <= program.caps).all():

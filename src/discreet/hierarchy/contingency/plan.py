@@ -53,6 +53,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TablesPlan", "plan"]
 
+GROUPS_OF_REGIONS = (
+    "Counts of groups of regions can bring the largest error nearer to that: add a column of the region list alone, "
+    "in parentheses, that groups siblings with about as many regions below them, and give its level the weight 0.001."
+)
+"""What is said where regions differ and their own counts do not reach the least largest error."""
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,9 +152,12 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         proved = self.proved
         if proved is None or self.workload is None:
             return ()
-        return loss_in_words(
+        lines = loss_in_words(
             LOSSES[self.workload.loss], proved, self.guarantee.neighbors, self.frame.max_rows
         )
+        uneven = self.frame.kinds is not None and self.workload.loss == "worst"
+        far = proved.most > 1.02 * proved.linear
+        return (*lines, GROUPS_OF_REGIONS) if uneven and far else lines
 
     def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:
         """Standard errors of each asked table, beside those of independent noise with equal parts, in plain values.
@@ -355,8 +364,8 @@ def plan(
         )
         names = names[: frame.tree.depth]
         if tree.depth and not own_columns(names):
-            expected = "a weight for a level whose column is not in parentheses"
-            raise InvalidProblemError("workload_levels", expected, repr(workload_levels))
+            expected = "a table on a level below the root whose column is not in parentheses"
+            raise InvalidProblemError("workload", expected, "none")
     else:
         parts = _parts(read, tree.depth + 1, marginals, shares, levels)
         frame = TableFrame(tree, read, parts, max_rows, total)

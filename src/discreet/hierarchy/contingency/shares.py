@@ -357,7 +357,8 @@ def best_shares(
         spread = program.spread(program.precision(feasible, base))
         variances = spread[0] @ program.entry.T
         loss = program.value(variances)
-        fits = bool((variances[mask] <= program.caps).all())
+        # The constraint is neared slowly: a little beyond it is accepted, and mended by equal parts.
+        fits = bool((variances[mask] <= program.caps * 1.002).all())
         if not step or (fits and (loss < low or not usable)):
             since = step if loss < low * (1 - tol / 10) or not usable else since
             best, low, usable = feasible, loss, fits

@@ -68,7 +68,7 @@ def read_lists(text: str | None) -> Any:  # noqa: ANN401 - a list, a list of lis
     """Read a list between commas, or one for each level between semicolons; ``None`` for ``None``."""
     if text is None:
         return None
-    lists = [[word.strip() for word in part.split(",")] for part in text.split(";")]
+    lists = [[word.strip() for word in part.split(",") if part.strip()] for part in text.split(";")]
     return lists[0] if len(lists) == 1 else lists
 
 
