@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.objectives.coverage import clip_to_scale, read_edges
+from discreet.submodular.objectives.coverage import clip_to_scale, read_edges, rounded_parts
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
@@ -298,9 +298,6 @@ def read_numbered(
 _STEPS_PER_HALVING = 1024
 """Steps of t in which the probability of not being reached halves."""
 
-_ROUNDING_MARGIN = 2.0**-8
-"""Subtracted before rounding down, in units of a marginal: far above the error of a product of probabilities."""
-
 
 @final
 class Influence(ConcaveOverModular):
@@ -383,8 +380,7 @@ class Influence(ConcaveOverModular):
         np.multiply.at(missed, self._slots[~sure], stays[~sure])
         missed[self._slots[sure]] = 0.0
         parts = missed[self._slots] * p * (1.0 - inside) / np.where(sure, 1.0, stays)
-        rounded = np.floor(np.ldexp(np.minimum(parts, 1.0), MARGINAL_BITS) - _ROUNDING_MARGIN)
-        units = np.maximum(rounded, 0.0).astype(np.int64)
+        units = rounded_parts(np.minimum(parts, 1.0))
         if mask is not None:
             units[~mask[self._slots]] = 0
         total = np.concatenate([[0], np.cumsum(units)])

@@ -21,6 +21,7 @@ from discreet.core.options import array_of
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
+    ROUNDING_MARGIN,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Coverage", "WeightedCoverage"]
-
-_ROUNDING_MARGIN = 2.0**-8
-"""Subtracted before rounding down, in units of a marginal: no record's part ends up too large."""
 
 
 @final
@@ -501,7 +499,7 @@ class _Weighed(GrowingChoice):
 
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round each record's part of a marginal down to an integer multiple of ``2^-MARGINAL_BITS``."""
-    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - _ROUNDING_MARGIN)
+    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - ROUNDING_MARGIN)
     return np.asarray(np.maximum(parts, 0.0).astype(np.int64))
 
 

@@ -27,6 +27,7 @@ from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import quantized, read_bits
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
+    ROUNDING_MARGIN,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -47,9 +48,6 @@ _DECLARE = "public_elements=True declares that the elements are public"
 
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the source that are read at once."""
-
-_ROUNDING_MARGIN = 2.0**-8
-"""Subtracted before rounding down, in units of a marginal: above the error of sums of half a million elements."""
 
 
 @final
@@ -369,7 +367,7 @@ class FacilityLocation(Objective):
         support = np.flatnonzero(p)
         out = np.zeros(self.n_elements, dtype=np.int64)
         scale = 2.0 ** (MARGINAL_BITS - self.scale_bits)
-        facility_marginals(self._S, mask, support, p[support], scale, _ROUNDING_MARGIN, out)
+        facility_marginals(self._S, mask, support, p[support], scale, ROUNDING_MARGIN, out)
         return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MARGINAL_BITS",
+    "ROUNDING_MARGIN",
     "GrowingChoice",
     "Objective",
     "ObjectiveSpec",
@@ -52,6 +53,10 @@ _FACTS = ("scale_bits", "scale", "sensitivity", "decomposable", "monotone")
 
 MARGINAL_BITS = 24
 """Multilinear marginals are multiples of :math:`2^{-24}`: below 2^29 records their sums are exact in floats."""
+
+ROUNDING_MARGIN = 2.0**-8
+"""Subtracted before rounding down, in units of a marginal: above the float error of a product of probabilities, and of
+a sum of half a million elements."""
 
 
 class GrowingChoice(ABC):
