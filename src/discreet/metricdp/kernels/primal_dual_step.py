@@ -289,96 +289,19 @@ def _move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     return signature, generate
 
 
-_pushed: Value = _push
-_pulled: Value = _pull
-_moved: Value = _move
+def _compile(plain: Value, generated: Value) -> None:
+    """Register the vector code that is generated for the calls of a plain function in kernels."""
+
+    @overload(plain, inline="never")
+    def choose(*given: Value) -> Value:
+        del given
+
+        def call(*given: Value) -> None:
+            generated(*given)
+
+        return call
 
 
-@overload(push, inline="never")
-def _compiled_push(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-    G: Value, R: Value, L: Value, e: Value, i: Value, j: Value, a: Value
-) -> Value:
-    del G, R, L, e, i, j, a
-
-    def call(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-        G: Value, R: Value, L: Value, e: Value, i: Value, j: Value, a: Value
-    ) -> None:
-        _pushed(G, R, L, e, i, j, a)
-
-    return call
-
-
-@overload(pull, inline="never")
-def _compiled_pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-    Z: Value,
-    R: Value,
-    L: Value,
-    L0: Value,
-    G: Value,
-    moved: Value,
-    e: Value,
-    i: Value,
-    j: Value,
-    a: Value,
-    sigma: Value,
-    rest: Value,
-    weight: Value,
-) -> Value:
-    del Z, R, L, L0, G, moved, e, i, j, a, sigma, rest, weight
-
-    def call(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-        Z: Value,
-        R: Value,
-        L: Value,
-        L0: Value,
-        G: Value,
-        moved: Value,
-        e: Value,
-        i: Value,
-        j: Value,
-        a: Value,
-        sigma: Value,
-        rest: Value,
-        weight: Value,
-    ) -> None:
-        _pulled(Z, R, L, L0, G, moved, e, i, j, a, sigma, rest, weight)
-
-    return call
-
-
-@overload(move, inline="never")
-def _compiled_move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-    X: Value,
-    X0: Value,
-    S: Value,
-    W: Value,
-    G: Value,
-    Z: Value,
-    rows: Value,
-    moved: Value,
-    i: Value,
-    level: Value,
-    tau: Value,
-    rest: Value,
-    weight: Value,
-) -> Value:
-    del X, X0, S, W, G, Z, rows, moved, i, level, tau, rest, weight
-
-    def call(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-        X: Value,
-        X0: Value,
-        S: Value,
-        W: Value,
-        G: Value,
-        Z: Value,
-        rows: Value,
-        moved: Value,
-        i: Value,
-        level: Value,
-        tau: Value,
-        rest: Value,
-        weight: Value,
-    ) -> None:
-        _moved(X, X0, S, W, G, Z, rows, moved, i, level, tau, rest, weight)
-
-    return call
+_compile(push, _push)
+_compile(pull, _pull)
+_compile(move, _move)
