@@ -440,8 +440,7 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
     S = rng.uniform(0.5, 1, (3, n, 16)).astype(np.float32)
     table = np.zeros((n, n_reports))
     R = np.asarray(1 / S, dtype=np.float32)
-    for first in range(3):
-        _kernels.flows(first, first + 1, L, R, ends, shrink, table)
+    _kernels.flows(L, R, ends, shrink, table)
     plain, listed = np.zeros((2, n, 48))
     for b, e, turned, v in np.ndindex(3, 4, 2, 16):
         i, j = ends[e, turned], ends[e, 1 - turned]
@@ -449,26 +448,10 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
         plain[i, 16 * b + v] += shrink[e] * paid
         plain[j, 16 * b + v] -= paid
     columns, prices = np.empty((3, 256), dtype=np.int32), np.empty(256)
-    secrets, reports = np.array([2, 0, 3, 1]), np.arange(n_reports)[::-1].copy()
     count = _kernels.list_prices(
-        0,
-        3,
-        L,
-        R,
-        ends,
-        shrink,
-        0.0,
-        2.0,
-        secrets,
-        reports,
-        columns[0],
-        columns[1],
-        columns[2],
-        prices,
+        L, R, ends, shrink, 0.0, 2.0, n_reports, columns[0], columns[1], columns[2], prices
     )
     assert 0 < count <= 256
-    columns[0] = n_reports - 1 - columns[0]
-    columns = np.vstack([columns[:1, :count], np.argsort(secrets)[columns[1:, :count]]])
     pairs = zip(*columns[:, :count].tolist(), (prices[:count] / 2).tolist(), strict=True)
     lengths = {frozenset(pair): a for pair, a in zip(ends.tolist(), shrink.tolist(), strict=True)}
     for report, source, target, price in pairs:

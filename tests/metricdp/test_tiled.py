@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from importlib import import_module
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,8 +17,10 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.local import Plan, priceable
+from discreet.metricdp.kernels import arcs as arc_kernels
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from discreet.metricdp.primal_dual.arcs import ArcTile
 from discreet.metricdp.primal_dual.mend import fill_rows
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
@@ -254,7 +257,7 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     state.update_best(None)
     before, had = state.bounds((1.0, 0.95), None), plan.multipliers
     matrix = state.matrix(part.n_reports)
-    raised = plan.grow(state, priceable(near.edges, part.epsilon), None)
+    raised = plan.grow(state, None)
     assert plan.multipliers > had
     assert state.bounds((1.0, 0.95), None) == pytest.approx(before, rel=1e-9)
     assert state.matrix(part.n_reports) == pytest.approx(matrix, rel=1e-4)
@@ -263,6 +266,46 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     asked = np.exp(-nats)[:, :, None] * matrix[None]
     assert raised == pytest.approx(asked.max(axis=1), rel=1e-4, abs=1e-12)
     assert plan.lower_bound(state) <= state.best * (1 + 1e-9)
+
+
+def test_steps_on_arcs_are_the_same_compiled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = whole_part(far_apart(), 3)
+    points, raised = [], []
+    for compiled in (True, False):
+        if not compiled:
+            for name in ("step_on_arcs", "most_violated"):
+                function = getattr(arc_kernels, name)
+                monkeypatch.setattr(arc_kernels, name, getattr(function, "py_func", function))
+        plan = steps._plan(ordered(part), part.epsilon, 0.01)
+        state = plan.state(1)
+        for _ in range(2):
+            for _ in range(15):
+                state.advance(None)
+            raised.append(plan.grow(state, None))
+        points.append(state.matrix(part.n_reports))
+        assert plan.multipliers > len(part.cost) * (len(part.cost) - 1)
+    assert points[0] == pytest.approx(points[1], rel=1e-3, abs=1e-6)
+    assert raised[1] == pytest.approx(raised[3], rel=1e-3, abs=1e-6)
+    assert (points[0] > 0).mean() > 0.1
+
+
+def test_steps_of_arcs_scale_them_to_norm_one() -> None:
+    part = whole_part(far_apart(), 3)
+    plan = steps._plan(ordered(part), part.epsilon, 0.01)
+    state = plan.state(1)
+    for _ in range(30):
+        state.advance(None)
+    plan.grow(state, None)
+    norms = []
+    for tile in state.tiles:
+        assert isinstance(tile, ArcTile)
+        for k, (first, last) in enumerate(pairwise(tile.first)):
+            rows, row = np.zeros((last - first, part.n)), np.arange(last - first)
+            i, j, r = tile.source[first:last], tile.target[first:last], tile.R[first:last]
+            rows[row, i] = r * tile.shrink[first:last] * tile.S[k, i]
+            rows[row, j] = -r * tile.S[k, j]
+            norms.append(np.linalg.norm(rows, 2))
+    assert 0.3 < max(norms) <= 1 + 1e-5
 
 
 def test_an_interrupt_hands_in_the_prices_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

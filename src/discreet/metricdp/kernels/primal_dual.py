@@ -7,7 +7,7 @@ is read once a step. The state is float32; nothing that is claimed rests on it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,79 +17,85 @@ from discreet.metricdp.kernels.primal_dual_step import LANES, move, pull, push
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.metricdp.kernels.arcs import StepSizes
+
 __all__ = [
+    "BlockArrays",
+    "Constraints",
     "anchor",
     "anchor_prices",
     "flows",
     "largest_value",
     "list_prices",
-    "most_violated",
     "step",
 ]
 
 
-@kernel
-def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    cuts: NDArray[np.int64],
-    first: int,
-    last: int,
-    X: NDArray[np.float32],
-    X0: NDArray[np.float32],
-    L: NDArray[np.float32],
-    L0: NDArray[np.float32],
-    S: NDArray[np.float32],
-    R: NDArray[np.float32],
-    W: NDArray[np.float32],
-    G: NDArray[np.float32],
-    Z: NDArray[np.float32],
-    rows: NDArray[np.float32],
-    y: NDArray[np.float32],
-    ends: NDArray[np.int32],
-    shrink: NDArray[np.float32],
-    tau: np.float32,
-    sigma: np.float32,
-    weight: np.float32,
-    sums: NDArray[np.float64],
-    moved: NDArray[np.float64],
-) -> None:
-    """Take one reflected step, averaged with the anchor, in the chunks of blocks ``first`` to ``last - 1``, in place.
+class BlockArrays(NamedTuple):
+    """Variables, multipliers and scales of a tile in blocks of 16 reports.
 
-    Chunk c has the blocks ``cuts[c]`` to ``cuts[c + 1] - 1`` of 16 reports. ``X``, ``X0``, ``S``, ``R``, ``W`` and
-    ``G`` are ``(blocks, n, 16)``: variables, anchor, scale, scale of ratios, scaled cost, and what the multipliers
-    add to reduced costs, which is kept up. ``L`` and ``L0`` are ``(blocks, 2 m, 16)``, two rows a constraint for its
-    directions: multipliers and anchor. ``ends`` ``(m, 2)`` and ``shrink`` ``(m,)`` are the constraints and
-    ``e^-nats``, ``y`` ``(n,)`` the row multipliers, ``tau`` and ``sigma`` the steps, ``weight`` the share of the new
-    point. ``sums`` ``(chunks, n)`` gets the row sums of the reflected point, ``moved`` ``(chunks, 2)`` the squared
-    lengths of both halves of the step; ``Z`` and ``rows`` ``(chunks, n, 16)`` are working memory. The cost is ``O(n +
-    m)`` a report.
+    ``X``, ``X0``, ``S``, ``W`` and ``G`` are ``(blocks, n, 16)``: variables, anchor, scale, scaled cost, and what the
+    multipliers add to reduced costs, which is kept up; ``R`` has the scales of ratios, ``L`` and ``L0`` two rows a
+    constraint, for its directions.
     """
-    n, m = X.shape[1], len(shrink)
-    rest = np.float32(1.0) - weight
+
+    X: NDArray[np.float32]
+    X0: NDArray[np.float32]
+    L: NDArray[np.float32]
+    L0: NDArray[np.float32]
+    S: NDArray[np.float32]
+    R: NDArray[np.float32]
+    W: NDArray[np.float32]
+    G: NDArray[np.float32]
+
+
+class Constraints(NamedTuple):
+    """Ends ``(m, 2)`` and ``e^-nats`` ``(m,)`` of the constraints."""
+
+    ends: NDArray[np.int32]
+    shrink: NDArray[np.float32]
+
+
+@kernel
+def step(
+    tile: BlockArrays,
+    y: NDArray[np.float32],
+    constraints: Constraints,
+    sizes: StepSizes,
+    moved: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Take one reflected step, averaged with the anchor, in place; return the row sums of the reflected point.
+
+    ``y`` ``(n,)`` are the row multipliers. ``moved`` ``(2,)`` gets the squared lengths of both halves of the step. The
+    cost is ``O(n + m)`` a report.
+    """
+    ends, shrink = constraints
+    tau, sigma, rest, weight = sizes
+    blocks, n, _ = tile.X.shape
     primal, dual = np.zeros(LANES, dtype=np.float32), np.zeros(LANES, dtype=np.float32)
-    for c in range(first, last):
-        z, row = Z[c], rows[c]
-        row[:] = np.float32(0.0)
-        moved[c] = 0.0
-        for b in range(cuts[c], cuts[c + 1]):
-            x, x0, s, r, w, g, prices, prices0 = X[b], X0[b], S[b], R[b], W[b], G[b], L[b], L0[b]
-            primal[:] = np.float32(0.0)
-            dual[:] = np.float32(0.0)
-            for i in range(n):
-                move(x[i], x0[i], s[i], w[i], g[i], z[i], row[i], primal, y[i], (tau, rest, weight))
-            for e in range(m):
-                # As unsigned numbers, which count from the front without a test.
-                p, q = np.uint64(ends[e, 0]), np.uint64(ends[e, 1])
-                both = prices[2 * e], prices[2 * e + 1]
-                both0 = prices0[2 * e], prices0[2 * e + 1]
-                ends_z, ends_r, ends_g = (z[p], z[q]), (r[p], r[q]), (g[p], g[q])
-                pull(both, both0, ends_z, ends_r, ends_g, shrink[e], (sigma, rest, weight), dual)
-            for v in range(LANES):
-                moved[c, 0] += primal[v]
-                moved[c, 1] += dual[v]
+    z, rows = np.zeros((n, LANES), dtype=np.float32), np.zeros((n, LANES), dtype=np.float32)
+    moved[:] = 0.0
+    for b in range(blocks):
+        x, x0, s, r, w, g = tile.X[b], tile.X0[b], tile.S[b], tile.R[b], tile.W[b], tile.G[b]
+        prices, prices0 = tile.L[b], tile.L0[b]
+        primal[:] = np.float32(0.0)
+        dual[:] = np.float32(0.0)
         for i in range(n):
-            sums[c, i] = 0.0
-            for v in range(LANES):
-                sums[c, i] += row[i, v]
+            move(x[i], x0[i], s[i], w[i], g[i], z[i], rows[i], primal, y[i], (tau, rest, weight))
+        for e in range(len(shrink)):
+            # As unsigned numbers, which count from the front without a test.
+            p, q = np.uint64(ends[e, 0]), np.uint64(ends[e, 1])
+            both, both0 = (prices[2 * e], prices[2 * e + 1]), (prices0[2 * e], prices0[2 * e + 1])
+            ends_z, ends_r, ends_g = (z[p], z[q]), (r[p], r[q]), (g[p], g[q])
+            pull(both, both0, ends_z, ends_r, ends_g, shrink[e], (sigma, rest, weight), dual)
+        for v in range(LANES):
+            moved[0] += primal[v]
+            moved[1] += dual[v]
+    sums = np.zeros(n)
+    for i in range(n):
+        for v in range(LANES):
+            sums[i] += rows[i, v]
+    return sums
 
 
 @kernel
@@ -188,16 +194,14 @@ def largest_value(
 
 
 @kernel
-def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    first: int,
-    last: int,
+def flows(
     L: NDArray[np.float32],
     R: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float64],
     F: NDArray[np.float64],
 ) -> None:
-    """Add up, in float64, what the multipliers add to each reduced cost, in the blocks from ``first`` to ``last``.
+    """Add up, in float64, what the multipliers add to each reduced cost.
 
     Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that leaves
     the bracket of one end as it was, and raises that of the other.
@@ -208,7 +212,7 @@ def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     m, n_reports = len(shrink), F.shape[1]
     g = np.empty((n, 16))
     zero = np.float32(0.0)
-    for b in range(first, last):
+    for b in range(len(L)):
         g[:] = 0.0
         prices, r = L[b], R[b]
         for e in range(m):
@@ -227,16 +231,13 @@ def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 @kernel
 def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    first: int,
-    last: int,
     L: NDArray[np.float32],
     R: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float64],
     least: float,
     scale: float,
-    secrets: NDArray[np.int64],
-    reports: NDArray[np.int64],
+    n_reports: int,
     report: NDArray[np.int32],
     source: NDArray[np.int32],
     target: NDArray[np.int32],
@@ -244,15 +245,12 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 ) -> int:
     """List report, source, target and unscaled price of the multipliers above ``least``, as in ``flows``; count them.
 
-    Blocks are those from ``first`` to ``last``, ``secrets`` and ``reports`` the names of rows and columns, prices are
-    multiplied by ``scale``. What is found beyond the room that there is, is only counted.
-
-    `L`, `R`, `ends` and `shrink` are as of :func:`step`, the last four ``(room,)``. ``O(m)`` a report.
+    Prices are multiplied by ``scale``. The last four arrays have room for each positive multiplier.
     """
-    found, room = 0, len(price)
+    found = 0
     zero = np.float32(0.0)
-    for b in range(first, last):
-        lanes = min(16, len(reports) - 16 * b)
+    for b in range(len(L)):
+        lanes = min(16, n_reports - 16 * b)
         for e in range(len(shrink)):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
             forth, back, ri, rj = L[b, 2 * e], L[b, 2 * e + 1], R[b, i], R[b, j]
@@ -261,43 +259,9 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
                 q = max(back[v], zero) * np.float64(ri[v])
                 kept = p - a * q if p >= q else a * p - q
                 if a * abs(kept) > least:
-                    if found < room:
-                        report[found] = reports[16 * b + v]
-                        source[found] = secrets[i if kept > 0 else j]
-                        target[found] = secrets[j if kept > 0 else i]
-                        price[found] = a * abs(kept) * scale
+                    report[found] = 16 * b + v
+                    source[found] = i if kept > 0 else j
+                    target[found] = j if kept > 0 else i
+                    price[found] = a * abs(kept) * scale
                     found += 1
     return found
-
-
-@kernel
-def most_violated(
-    Z: NDArray[np.float32],
-    decay: NDArray[np.float32],
-    asked: NDArray[np.float32],
-    source: NDArray[np.int32],
-) -> None:
-    """Find what the most violated constraint of each entry asks for: ``asked_iv = max_j decay_ij Z_jv``, and its j.
-
-    ``Z``, ``asked`` and ``source`` are ``(n, 16)``; ``decay`` is symmetric, 0 for pairs that are not constrained and on
-    the diagonal. Where nothing is asked the source is -1.
-    """
-    n = len(Z)
-    best = np.empty(16, dtype=np.float32)
-    place = np.empty(16, dtype=np.int32)
-    for i in range(n):
-        best[:] = np.float32(0.0)
-        place[:] = np.int32(-1)
-        for j in range(n):
-            a = decay[i, j]
-            if a == np.float32(0.0):
-                continue
-            row = Z[j]
-            for v in range(LANES):
-                value = a * row[v]
-                more = value > best[v]
-                best[v] = value if more else best[v]
-                place[v] = np.int32(j) if more else place[v]
-        for v in range(LANES):
-            asked[i, v] = best[v]
-            source[i, v] = place[v]

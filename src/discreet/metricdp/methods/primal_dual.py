@@ -1,15 +1,15 @@
 """The primal-dual method: restarted steps on tiles, and the schedule by which their results are evaluated and offered.
 
 The same steps give a lower bound and a channel. Constraints without a price are relaxed, so that any choice of them
-gives a valid bound: those not implied by others, a spanner if very many bind, or the constraints at the reports'
-homes if no sparse spanner exists. Proposes; checked by repair, :func:`~discreet.metricdp.verify` and the bound.
+gives a valid bound: those not implied by others, a spanner if very many bind, or arcs that each report has of its own
+if no sparse spanner exists. Proposes; checked by repair, :func:`~discreet.metricdp.verify` and the bound.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -41,8 +41,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PrimalDual"]
 
-_STEPS_BEFORE_FIRST_LOOK, _STEP_GROWTH_BETWEEN_LOOKS = 110.0, 1.15
-"""Steps before the first evaluation for 1,000 secrets, as the root of their number; factor from one to the next."""
+_STEPS_BEFORE_FIRST_LOOK = 110.0
+"""Steps before the first evaluation for 1,000 secrets, as the root of their number."""
+
+
+class _Growth(NamedTuple):
+    """Factors of the number of steps from one evaluation, or from one offer of a channel, to the next."""
+
+    evaluation: float
+    offer: float
+
+
+_GROWTH_ON_TILES, _GROWTH_ON_ARCS = _Growth(1.15, 2.0), _Growth(1.1, 1.4)
+"""Factors for tiles, whose offers take longer, and if each evaluation adds arcs. With 1.4 for both 225 uniform points
+took 2.0 CPU seconds to 1 %, and 1.8 with 2; November 2026."""
 
 _MAX_RARE_COST, _MAX_RARE_SECRETS = 0.01, 0.02
 """Largest mean cost of a rare secret, as a share of the median one; share of rare secrets beyond which tiles have all
@@ -69,9 +81,9 @@ _MENDING_STEPS = 36
 _SPACING_OF_POLISHING = 1.2
 """Least factor of the number of steps from one polishing to the next."""
 
-_LOOKS_BEFORE_OFFER, _STEP_GROWTH_BETWEEN_OFFERS, _STEPS_PER_WORK_OF_OFFER = 3, 2, 2
-"""Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; factor
-from one offer to the next; least steps between offers, in units of the work of an offer."""
+_LOOKS_BEFORE_OFFER, _STEPS_PER_WORK_OF_OFFER = 3, 2
+"""Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; least
+steps between offers, in units of the work of an offer."""
 
 _LEAST_GAIN_PER_GAP = 1e-3
 """Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in units of
@@ -102,11 +114,8 @@ _MERGED_SHARE = 0.25
 _MULTIPLIERS_PER_MENDED_TRIPLE = 8.0
 """Work of mending for each triple of two secrets and a merged report, in multipliers of a step: 12 rounds."""
 
-_STEP_GROWTH_BETWEEN_CONSTRAINTS = 1.3
-"""Least factor of the number of steps between additions of constraints, since each of them restarts the steps."""
-
-_LEAST_SUM = 1e-12
-"""Least sum of a row as a divisor."""
+_LEAST_SUM = float(np.finfo(np.float64).tiny)
+"""Least sum of a row as a divisor: the least normal float, since a row of zeros stays zero."""
 
 
 @final
@@ -219,7 +228,7 @@ class _Run:
         self.near = near = OrderedProgram.of(part.cost, part.binding, part.paths, home)
         self.plan = plan = _plan(near, part.epsilon, limits.gap)
         self.state = plan.state(limits.threads)
-        self.state.measuring = steps_before_new_units(part.n)
+        self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
         self.state.least_gain = _LEAST_GAIN_PER_GAP * limits.gap
         self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
@@ -231,10 +240,11 @@ class _Run:
             _POLISHING_SHARE,
             _SHARE_OF_GAP,
         )
-        self.polished_at = self.grown_at = 0
+        self.polished_at = 0
         first_look = _STEPS_BEFORE_FIRST_LOOK * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
-        self.offer_at = int(max(_LOOKS_BEFORE_OFFER * first_look, self._steps_between_offers()))
+        self.growth = _GROWTH_ON_ARCS if plan.stars else _GROWTH_ON_TILES
+        self.offer_at, self.offered_at = int(_LOOKS_BEFORE_OFFER * first_look), 0
         self.step_seconds, self.offer_seconds, self.upper = 0.0, limits.handling, math.inf
         self.channel: NDArray[np.float64] | None = None
         self.offered_bound = -math.inf
@@ -262,7 +272,7 @@ class _Run:
                 self.step_seconds = (clock() - started) / max(state.count - 1, 1)
                 last = state.count >= self.iterations
                 if last or state.count >= self.look_at:
-                    self.look_at = int(_STEP_GROWTH_BETWEEN_LOOKS * state.count) + 1
+                    self.look_at = int(self.growth.evaluation * state.count) + 1
                     candidate = self._look(last=last)
                     if candidate is not None or last:
                         return candidate or self._candidate(self._pop_channel())
@@ -281,7 +291,7 @@ class _Run:
             return _MENDING_STEPS + POLISHING_STEPS
         n, n_reports = self.near.cost.shape
         triples = float(n * n * _MERGED_SHARE * n_reports)
-        return POLISHING_STEPS + _MULTIPLIERS_PER_MENDED_TRIPLE * triples / self.plan.multipliers
+        return POLISHING_STEPS + _MULTIPLIERS_PER_MENDED_TRIPLE * triples / self.plan.work_of_step
 
     def _look(self, *, last: bool) -> Candidate | None:
         """Evaluate bound and loss; offer them if it is their turn or the gap is near. Return the result of the run."""
@@ -298,8 +308,6 @@ class _Run:
         if self.every is not None:
             matrix = raised
         del raised
-        # With stars nothing is added at looks without growth, which halves the weight: 500 words at epsilon 4 had a gap
-        # of 1.4 % after 40 CPU seconds with these looks, and of 2.9 % after 52 without.
         state.balance(added, state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
@@ -308,7 +316,9 @@ class _Run:
         )
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
-        due = last or state.count >= self.offer_at
+        # Added arcs make steps longer, so that an offer takes fewer of them.
+        since = state.count - self.offered_at
+        due = last or (state.count >= self.offer_at and since >= self._steps_between_offers())
         if not (due or close):
             return None
         if not self._has_time_for_offer():
@@ -348,18 +358,10 @@ class _Run:
         A round costs the constraints times the reports.
         """
         state, threads = self.state, self.limits.threads
-        if (
-            self.every
-            and self.plan.stars
-            and state.count >= _STEP_GROWTH_BETWEEN_CONSTRAINTS * self.grown_at
-        ):
-            self.grown_at = state.count
-            matrix = np.maximum(matrix, self.plan.grow(state, self.every, self.pool))
         if not self.plan.stars:
             return raise_once(matrix, self.edges, self.nats, threads=threads)
-        raised: NDArray[np.float64] = matrix / np.maximum(
-            matrix.sum(axis=1, keepdims=True), _LEAST_SUM
-        )
+        raised = self.plan.grow(state, self.pool)
+        raised /= np.maximum(raised.sum(axis=1, keepdims=True), _LEAST_SUM)
         return raised
 
     def _is_close(self, upper: float, lower: float) -> bool:
@@ -416,8 +418,7 @@ class _Run:
         """Offer channel and multipliers; return the result if the run ends."""
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
-        growth = _STEP_GROWTH_BETWEEN_OFFERS * count
-        self.offer_at = int(max(growth, count + self._steps_between_offers()))
+        self.offer_at, self.offered_at = int(self.growth.offer * count), count
         if offer is None:
             return self._candidate(self._pop_channel()) if close else None
         if offer(self._candidate(self._pop_channel())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from itertools import count
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ __all__ = [
     "LEAST_PRICE",
     "REPORTS_PER_BLOCK",
     "ROW_WEIGHT",
+    "TileState",
     "aligned_zeros",
     "balance_weight",
     "follows_distance",
@@ -57,6 +60,31 @@ had squares below the normal floats; November 2026."""
 
 _ROW_BYTES = 4 * REPORTS_PER_BLOCK
 """Size of a row of a block, which is a cache line, and alignment of rows."""
+
+
+class TileState:
+    """Point and anchor of the steps on some reports: variables ``X``, multipliers ``L``, reduced costs ``G``."""
+
+    X: NDArray[np.float32]
+    X0: NDArray[np.float32]
+    L: NDArray[np.float32]
+    L0: NDArray[np.float32]
+    G: NDArray[np.float32]
+
+    def copy_iterate(self) -> Self:
+        """Return a copy with its own variables and multipliers; all other arrays are shared."""
+        copied_tile = copy.copy(self)
+        for name in ("X", "X0", "G", "L", "L0"):
+            mine = getattr(self, name)
+            other = aligned_zeros(mine.shape)
+            np.copyto(other, mine)
+            setattr(copied_tile, name, other)
+        return copied_tile
+
+    def reset_to_anchor(self) -> None:
+        """Reset the point to the anchor."""
+        np.copyto(self.X, self.X0)
+        np.copyto(self.L, self.L0)
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:

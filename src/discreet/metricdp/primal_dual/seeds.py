@@ -3,7 +3,7 @@
 Any set of constraints gives a valid lower bound, since leaving others out relaxes the program. A greedy spanner implies
 all constraints up to its dilation; on maps, lines and roads one of 1.1 has few edges for each secret. Among words it
 has nearly every pair. Steps then begin with the constraints between the home of a report and every other secret, and
-violated ones are added (:meth:`~discreet.metricdp.bounds.local.Plan.grow`).
+violated ones are added (:mod:`~discreet.metricdp.primal_dual.arcs`).
 """
 
 from __future__ import annotations

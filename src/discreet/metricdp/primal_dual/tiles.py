@@ -24,6 +24,7 @@ from discreet.metricdp.primal_dual.iterate import (
     LEAST_PRICE,
     REPORTS_PER_BLOCK,
     ROW_WEIGHT,
+    TileState,
     aligned_zeros,
     balance_weight,
     from_blocks,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.primal_dual.arcs import ArcTile
 
 __all__ = ["Tile", "TiledIterate", "bytes_of"]
 
@@ -54,12 +56,6 @@ _POWER_ROUNDS = 20
 
 _FIRST_WEIGHT_LIMITS = 0.2, 100.0
 """Limits on the primal weight until it is balanced."""
-
-_LEAST_VIOLATION = 0.02
-"""Least relative violation of a constraint that is added to a tile."""
-
-_LEAST_REQUIRED_PROBABILITY = 1e-7
-"""Least probability required by a constraint that is added to a tile."""
 
 _BOUND_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
 """Candidate factors of the multipliers for the bound: a factor below 1 raises most brackets."""
@@ -72,7 +68,7 @@ def bytes_of(secrets: int, edges: int, reports: int) -> int:
 
 @final
 @dataclass(eq=False)
-class Tile:
+class Tile(TileState):
     """A group of reports, the secrets near to it, and the constraints between these.
 
     Parameters
@@ -120,12 +116,7 @@ class Tile:
         self.L, self.L0, self.best_multipliers = (
             aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK)) for _ in range(3)
         )
-        self.cuts = np.array([0, blocks], dtype=np.int64)
-        self.Z, self.rows = (
-            aligned_zeros((1, n, REPORTS_PER_BLOCK)),
-            aligned_zeros((1, n, REPORTS_PER_BLOCK)),
-        )
-        self.sums, self.moved = np.zeros((1, n)), np.zeros((1, 2))
+        self.sums, self.moved = np.zeros(n), np.zeros(2)
         self.small = self.shrink.astype(np.float32)
         # Steps need none of these.
         del self.units, self.start
@@ -136,68 +127,6 @@ class Tile:
         degree = np.maximum(np.bincount(ends, minlength=len(self.secrets)), 1.0)
         return np.asarray(np.sqrt(degree / degree.mean())[:, None], dtype=np.float64)
 
-    def violated(
-        self, decay: NDArray[np.float32], cover: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Raise the columns to their most violated constraints, once, and select the most costly constraints.
-
-        Parameters
-        ----------
-        decay
-            ``(n, n)``: ``e^-d`` of the constraints between the secrets of the tile, 0 for other pairs.
-        cover
-            Share of the loss added by raising that the selected constraints account for.
-
-        Returns
-        -------
-        raised
-            ``(n, k)``.
-        pairs
-            ``(a, 2)``: selected constraints, as pairs of secrets of the tile; a pair may come twice.
-        """
-        from discreet.metricdp.kernels.primal_dual import most_violated
-
-        Z = np.maximum(self.X * self.S, np.float32(0.0))
-        required, source = np.zeros_like(Z), np.zeros(Z.shape, dtype=np.int32)
-        for z, largest, source_of_largest in zip(Z, required, source, strict=True):
-            most_violated(z, decay, largest, source_of_largest)
-        k = len(self.reports)
-        iterate, required_table = from_blocks(Z, k), from_blocks(required, k)
-        added = self.cost * np.maximum(required_table - iterate * (1 + _LEAST_VIOLATION), 0.0)
-        added[required_table < _LEAST_REQUIRED_PROBABILITY] = 0.0
-        order = np.sort(added, axis=None)[::-1]
-        total = np.cumsum(order)
-        raised_columns = np.maximum(iterate, required_table)
-        if not total[-1] > 0:
-            return raised_columns, np.zeros((0, 2), dtype=np.int64)
-        least = order[min(int(np.searchsorted(total, cover * total[-1])), len(order) - 1)]
-        i, v = np.nonzero((added >= least) & (added > 0))
-        j = source.transpose(1, 0, 2).reshape(len(Z[0]), -1)[i, v]
-        return raised_columns, np.stack([i, j], axis=1)
-
-    def add(self, edges: Adjacency, nats: NDArray[np.float64]) -> None:
-        """Replace the constraints by a superset, new ones with price 0; call :meth:`set_anchor` afterwards.
-
-        `nats` ``(m,)`` are the lengths of `edges`. Linear in the multipliers.
-        """
-        n = len(self.secrets)
-        keys = edges.pairs.astype(np.int64) @ np.array([n, 1])
-        place = np.searchsorted(keys, self.edges.pairs.astype(np.int64) @ np.array([n, 1]))
-        rows = np.stack([2 * place, 2 * place + 1], axis=1).ravel()
-        tables = []
-        for table in (self.L, self.best_multipliers):
-            wide = aligned_zeros((len(table), 2 * len(edges), REPORTS_PER_BLOCK))
-            wide[:, rows] = table
-            tables.append(wide)
-        (self.L, self.best_multipliers), self.L0 = tables, aligned_zeros(tables[0].shape)
-        self.edges, self.shrink = edges, np.exp(-nats)
-        self.small = self.shrink.astype(np.float32)
-        before = self.S
-        self.degree_roots = self._degree_roots()
-        self._measure(1.0 / from_blocks(self.R, len(self.reports)))
-        change = np.divide(before, self.S, out=np.ones_like(self.S), where=self.S > 0)
-        self.X *= change
-
     def _measure(self, units: NDArray[np.float64]) -> None:
         """Set the scales and scaled costs of all entries from their units ``(n, k)``."""
         scale = units / self.degree_roots
@@ -205,13 +134,26 @@ class Tile:
         self.W = to_blocks(self.cost / self.unit * scale)
         self.squares = (scale**2).sum(axis=1)
 
+    @property
+    def n_multipliers(self) -> int:
+        """Number of multipliers."""
+        return 2 * len(self.edges) * len(self.reports)
+
+    def largest_value(self) -> float:
+        """Estimate the largest squared singular value of the scaled ratios."""
+        from discreet.metricdp.kernels.primal_dual import largest_value
+
+        return largest_value(self.S[:1], self.R[:1], self.edges.pairs, self.small, _POWER_ROUNDS)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the channel of the iterate, ``(n, k)``."""
+        return np.maximum(from_blocks(self.X * self.S, len(self.reports)), 0.0)
+
     def change_units(self) -> None:
         """Derive units from the channel of the iterate, and convert all variables and multipliers to them."""
         before = 1.0 / from_blocks(self.R, len(self.reports))
-        matrix = np.maximum(from_blocks(self.X * self.S, len(self.reports)), 0.0)
-        units = new_units(
-            before, raise_columns(matrix, self.edges, -np.log(self.shrink)), self.local
-        )
+        raised = raise_columns(self.matrix(), self.edges, -np.log(self.shrink))
+        units = new_units(before, raised, self.local)
         change = unit_changes(units / before)
         for table in (self.L, self.best_multipliers):
             convert_multipliers(table, change, self.edges.pairs)
@@ -228,32 +170,14 @@ class Tile:
         self.squares *= factor**2
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
-        """Take one step, in place, at the row prices ``y``, ``(secrets of all tiles,)``; ``O(n + m)`` a report."""
-        from discreet.metricdp.kernels.primal_dual import step
+        """Take one step at the row prices ``y``."""
+        from discreet.metricdp.kernels import primal_dual as kernels
+        from discreet.metricdp.kernels.arcs import StepSizes
 
-        step(
-            self.cuts,
-            0,
-            1,
-            self.X,
-            self.X0,
-            self.L,
-            self.L0,
-            self.S,
-            self.R,
-            self.W,
-            self.G,
-            self.Z,
-            self.rows,
-            y[self.secrets],
-            self.edges.pairs,
-            self.small,
-            np.float32(tau),
-            np.float32(sigma),
-            weight,
-            self.sums,
-            self.moved,
-        )
+        tile = kernels.BlockArrays(self.X, self.X0, self.L, self.L0, self.S, self.R, self.W, self.G)
+        constraints = kernels.Constraints(self.edges.pairs, self.small)
+        sizes = StepSizes(np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight)
+        self.sums = kernels.step(tile, y[self.secrets], constraints, sizes, self.moved)
 
     def set_anchor(self) -> tuple[float, float]:
         """Move the anchor to the point; return the squared distances moved by variables and multipliers."""
@@ -262,22 +186,6 @@ class Tile:
         ends = self.edges.pairs
         dl = anchor_prices(self.L, self.L0, self.R, ends, self.small, self.G, LEAST_PRICE)
         return anchor(self.X, self.X0, LEAST_ENTRY), dl
-
-    def copy_iterate(self) -> Tile:
-        """Return a copy with its own variables and multipliers; all other arrays are shared."""
-        copied_tile = copy.copy(self)
-        for name in ("X", "X0", "G", "L", "L0"):
-            mine = getattr(self, name)
-            other = aligned_zeros(mine.shape)
-            np.copyto(other, mine)
-            setattr(copied_tile, name, other)
-        return copied_tile
-
-    def restore(self) -> None:
-        """Reset the point to the anchor."""
-        np.copyto(self.X, self.X0)
-        np.copyto(self.L, self.L0)
-        self.set_anchor()
 
     def least(
         self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
@@ -289,7 +197,7 @@ class Tile:
         from discreet.metricdp.kernels.primal_dual import flows
 
         flow = np.zeros(self.cost.shape)
-        flows(0, len(L), L, self.R, self.edges.pairs, self.shrink, flow)
+        flows(L, self.R, self.edges.pairs, self.shrink, flow)
         flow *= unit
         columns = [(self.cost + by * flow).min(axis=1) for by in factors]
         return np.stack(columns, axis=1)
@@ -298,31 +206,23 @@ class Tile:
         """Return the best multipliers above ``least``, secrets and reports numbered as in the tile."""
         from discreet.metricdp.kernels.primal_dual import list_prices
 
-        n, k = self.cost.shape
-        count, capacity = 0, 0
-        while True:
-            report, source, target = (np.empty(capacity, dtype=np.int32) for _ in range(3))
-            price = np.empty(capacity)
-            count = list_prices(
-                0,
-                len(self.best_multipliers),
-                self.best_multipliers,
-                self.R,
-                self.edges.pairs,
-                self.shrink,
-                least,
-                unit,
-                np.arange(n),
-                np.arange(k),
-                report,
-                source,
-                target,
-                price,
-            )
-            if count <= capacity:
-                return Multipliers(report, source, target, price)
-            # Beyond the capacity they are only counted.
-            capacity = count
+        capacity = int(np.count_nonzero(self.best_multipliers > 0))
+        report, source, target = (np.empty(capacity, dtype=np.int32) for _ in range(3))
+        price = np.empty(capacity)
+        count = list_prices(
+            self.best_multipliers,
+            self.R,
+            self.edges.pairs,
+            self.shrink,
+            least,
+            unit,
+            len(self.reports),
+            report,
+            source,
+            target,
+            price,
+        )
+        return Multipliers(report[:count], source[:count], target[:count], price[:count])
 
 
 @final
@@ -347,7 +247,7 @@ class TiledIterate:
 
     def __init__(
         self,
-        tiles: Sequence[Tile],
+        tiles: Sequence[Tile | ArcTile],
         n: int,
         far: NDArray[np.float64],
         *,
@@ -375,14 +275,9 @@ class TiledIterate:
 
     def _measure(self) -> None:
         """Set the step size and the row weights from an estimate of the largest singular value."""
-        from discreet.metricdp.kernels.primal_dual import largest_value
-
-        ratios, squares, one = 0.0, np.zeros(self.n), slice(None, 1)
+        ratios, squares = 0.0, np.zeros(self.n)
         for tile in self.tiles:
-            largest = largest_value(
-                tile.S[one], tile.R[one], tile.edges.pairs, tile.small, _POWER_ROUNDS
-            )
-            ratios = max(ratios, largest)
+            ratios = max(ratios, tile.largest_value())
             squares[tile.secrets] += tile.squares
         self.row_weight = ROW_WEIGHT * ratios / np.maximum(squares, 1e-30)
         self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
@@ -390,21 +285,22 @@ class TiledIterate:
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
         """Convert variables and multipliers to new units, and restart at the point."""
         before = self._sizes()
-        self.for_each_tile(pool, lambda t: self.tiles[t].change_units())
+        tiles = [tile for tile in self.tiles if isinstance(tile, Tile)]
+        self.for_each_tile(pool, lambda t: tiles[t].change_units())
         common = common_factor(before, self._sizes())
-        self.for_each_tile(pool, lambda t: self.tiles[t].multiply_units(common))
-        self._measure()
-        self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
-        self.y0 = self.y.copy()
-        self.age, self.last = 0, math.inf
-        self.restarts += 1
+        self.for_each_tile(pool, lambda t: tiles[t].multiply_units(common))
+        self.restart_after_growth(pool)
 
     def restart_after_growth(self, pool: ThreadPoolExecutor | None) -> None:
-        """Restart at the point after constraints were added to tiles."""
+        """Restart at the point after its units or its constraints have changed."""
         self._measure()
         self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
+        self._restart(self.weight)
+
+    def _restart(self, weight: float) -> None:
+        """Begin anew at the point, with a primal weight within its limits."""
         low, high = self.weights
-        self.weight = min(max(self.weight, low), high)
+        self.weight = min(max(weight, low), high)
         self.y0 = self.y.copy()
         self.age, self.last = 0, math.inf
         self.restarts += 1
@@ -430,8 +326,8 @@ class TiledIterate:
         self.for_each_tile(pool, lambda t: self.tiles[t].step(self.y, tau, sigma, weight))
         sums, moved = np.zeros(self.n), np.zeros(2)
         for tile in self.tiles:
-            sums[tile.secrets] += tile.sums[0]
-            moved += tile.moved[0]
+            sums[tile.secrets] += tile.sums
+            moved += tile.moved
         ahead = self.y + (sigma * self.row_weight * (self.row_sum_target - sums)).astype(np.float32)
         change = np.minimum(ahead, self.cap) - self.y
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
@@ -451,7 +347,8 @@ class TiledIterate:
         if size > 1e3 * self.first or not math.isfinite(size):
             # The power method underestimated the largest singular value.
             self.step_size *= 0.7
-            self.for_each_tile(pool, lambda t: self.tiles[t].restore())
+            self.for_each_tile(pool, lambda t: self.tiles[t].reset_to_anchor())
+            self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
             self.y = self.y0.copy()
             self.age, self.last = 0, math.inf
             return
@@ -470,12 +367,8 @@ class TiledIterate:
         self.for_each_tile(pool, move)
         dx, dl = moved.sum(axis=0).tolist()
         dl += float(((self.y - self.y0).astype(np.float64) ** 2 / self.row_weight).sum())
-        if dx > 0 and dl > 0:
-            low, high = self.weights
-            self.weight = min(max(math.sqrt(math.sqrt(dl / dx) * self.weight), low), high)
-        self.y0 = self.y.copy()
-        self.age, self.last = 0, math.inf
-        self.restarts += 1
+        moves = dx > 0 and dl > 0
+        self._restart(math.sqrt(math.sqrt(dl / dx) * self.weight) if moves else self.weight)
 
     def balance(self, primal: float, dual: float) -> None:
         """Set the primal weight for the next restart from the residuals of the channel and of the bound."""
@@ -525,8 +418,7 @@ class TiledIterate:
         """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles; rows sum to about 1."""
         table = np.zeros((self.n, n_reports))
         for tile in self.tiles:
-            mine = from_blocks(tile.X * tile.S, len(tile.reports))
-            table[np.ix_(tile.secrets, tile.reports)] = np.maximum(mine, 0.0)
+            table[np.ix_(tile.secrets, tile.reports)] = tile.matrix()
         return table
 
     def dual_objective(self) -> float:

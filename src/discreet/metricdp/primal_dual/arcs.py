@@ -1,0 +1,210 @@
+"""Primal-dual steps on arcs that each report has of its own, for spaces without a sparse spanner, as words.
+
+An *arc* of a report is one direction of a constraint, ``e^-d z_source <= z_target``. Any arcs give a valid bound, since
+leaving others out relaxes the program. They begin with the stars: from the home of the report to every other secret.
+The closure of the iterate names the most violated arc of each entry, and the costly ones among these are added.
+Variables and multipliers have steps of their own [PC11]_: a home has as many arcs as there are secrets, others a few.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.primal_dual.iterate import (
+    LEAST_ENTRY,
+    LEAST_PRICE,
+    TileState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["ArcTile"]
+
+_LEAST_VIOLATION = 0.02
+"""Least relative violation of an arc that is added."""
+
+_LEAST_REQUIRED_PROBABILITY = 1e-7
+"""Least probability required by an arc that is added."""
+
+
+@final
+class ArcTile(TileState):
+    """Some reports, all secrets, and the arcs of each report.
+
+    Parameters
+    ----------
+    reports
+        ``(k,)``: reports.
+    homes
+        ``(k,)``: home of each report.
+    cost
+        ``(n, k)``: costs, in the unit of the loss.
+    decay
+        ``(n, n)``: ``e^-d`` of the constraints, 0 for other pairs and on the diagonal.
+    units
+        ``(n, k)``: units of the variables.
+    local
+        ``(n,)``: mean contribution of each secret and its neighbors to the loss, in units of the mean.
+    start
+        ``(n, k)``: starting point of the steps.
+    """
+
+    def __init__(
+        self,
+        reports: NDArray[np.int64],
+        homes: NDArray[np.int64],
+        cost: NDArray[np.float64],
+        decay: NDArray[np.float32],
+    ) -> None:
+        self.reports, self.homes, self.cost, self.decay = reports, homes, cost, decay
+        self.secrets = np.arange(len(cost))
+        self.units = self.start = np.zeros((0, 0))
+        self.local = np.ones(len(cost))
+
+    def prepare(self, unit: float, _degree: NDArray[np.float64] | None) -> None:
+        """Begin with the stars, costs in the common unit."""
+        n, k = self.cost.shape
+        self.unit = unit
+        self.first = np.zeros(k + 1, dtype=np.int64)
+        self.source = self.target = np.zeros(0, dtype=np.uint16)
+        self.L = self.best_multipliers = np.zeros(0, dtype=np.float32)
+        self.S = np.ones((k, n), dtype=np.float32)
+        self.X = np.ascontiguousarray(self.start.T, dtype=np.float32)
+        report, target = np.nonzero(self.decay[self.homes])
+        self._add(report, self.homes[report], target)
+        self.X0 = self.X.copy()
+        self.G = np.zeros_like(self.X)
+        self.sums, self.moved = np.zeros(n), np.zeros(2)
+
+    def _keys(
+        self, report: NDArray[Any], source: NDArray[Any], target: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return numbers by which arcs are ordered: by report, and then so that neighbors share no secret.
+
+        A step would otherwise wait for each sum before the next is added to it.
+        """
+        n, i = len(self.secrets), source.astype(np.int64)
+        return (report * n + (target - i) % n) * n + i
+
+    def _add(self, report: NDArray[Any], source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Add arcs with price 0; call :meth:`set_anchor` afterwards."""
+        n, k = self.cost.shape
+        old = self._keys(np.repeat(np.arange(k), np.diff(self.first)), self.source, self.target)
+        keys = np.union1d(old, self._keys(report, source, target))
+        place = np.searchsorted(keys, old)
+        tables = []
+        for table in (self.L, self.best_multipliers):
+            tables.append(np.zeros(len(keys), dtype=np.float32))
+            tables[-1][place] = table
+        (self.L, self.best_multipliers), self.L0 = tables, np.zeros(len(keys), dtype=np.float32)
+        rest, i = np.divmod(keys, n)
+        report, offset = np.divmod(rest, n)
+        self.first, j = np.searchsorted(report, np.arange(k + 1)), (i + offset) % n
+        self.source, self.target = i.astype(np.uint16), j.astype(np.uint16)
+        self.shrink = self.decay[i, j]
+        # Steps of Pock and Chambolle: the inverse of the sum of a row's, or of a column's coefficients.
+        units = self.units.T
+        forth, back = self.shrink * units[report, i], units[report, j]
+        larger = np.maximum(forth, back)
+        self.R = (1.0 / np.sqrt(larger * (forth + back))).astype(np.float32)
+        load = units * np.sqrt(self.local)
+        size = load.size
+        load += np.bincount(report * n + i, forth / larger, size).reshape(k, n)
+        load += np.bincount(report * n + j, back / larger, size).reshape(k, n)
+        before, self.S = self.S, (units / np.sqrt(load)).astype(np.float32)
+        self.X *= before / self.S
+        self.W = self.cost.T.astype(np.float32) / np.float32(self.unit) * self.S
+        self.squares = np.square(self.S, dtype=np.float64).sum(axis=0)
+
+    @property
+    def n_multipliers(self) -> int:
+        """Number of multipliers."""
+        return len(self.source)
+
+    def largest_value(self) -> float:
+        """Return an upper bound of the largest squared singular value of the scaled ratios: 1 for such steps."""
+        return 1.0
+
+    def grow(self, cover: float) -> NDArray[np.float64]:
+        """Add the most costly of the violated arcs; return the columns raised once to the most violated ones.
+
+        Parameters
+        ----------
+        cover
+            Share of the loss added by raising that the added arcs account for.
+
+        Returns
+        -------
+        ndarray
+            ``(n, k)``.
+        """
+        from discreet.metricdp.kernels.arcs import most_violated
+
+        Z = np.maximum(self.X * self.S, np.float32(0.0))
+        required, source = np.empty_like(Z), np.empty(Z.shape, dtype=np.int32)
+        most_violated(Z, self.decay, required, source)
+        added = self.cost.T * np.maximum(required - Z * (1 + _LEAST_VIOLATION), 0.0)
+        added[required < _LEAST_REQUIRED_PROBABILITY] = 0.0
+        order = np.sort(added, axis=None)[::-1]
+        total = np.cumsum(order)
+        if total[-1] > 0:
+            least = order[min(int(np.searchsorted(total, cover * total[-1])), len(order) - 1)]
+            report, target = np.nonzero((added >= least) & (added > 0))
+            self._add(report, source[report, target], target)
+        return np.asarray(np.maximum(Z, required).T, dtype=np.float64)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the channel of the iterate, ``(n, k)``."""
+        return np.asarray(np.maximum((self.X * self.S).T, np.float32(0.0)), dtype=np.float64)
+
+    def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
+        """Take one step at the row prices ``y``."""
+        from discreet.metricdp.kernels import arcs as kernels
+
+        arcs = kernels.ArcArrays(
+            self.first, self.source, self.target, self.shrink, self.R, self.L, self.L0
+        )
+        point = kernels.PointArrays(self.X, self.X0, self.S, self.W, self.G, y)
+        sizes = kernels.StepSizes(
+            np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight
+        )
+        self.sums = kernels.step_on_arcs(arcs, point, sizes, self.moved)
+
+    def set_anchor(self) -> tuple[float, float]:
+        """Move the anchor to the point; return the squared distances moved by variables and multipliers."""
+        moved = []
+        for new, old, least in ((self.X, self.X0, LEAST_ENTRY), (self.L, self.L0, LEAST_PRICE)):
+            moved.append(float(np.square(new - old, dtype=np.float64).sum()))
+            new[new <= least] = 0.0
+            np.copyto(old, new)
+        self.G = np.ascontiguousarray(self._flow(self.L).T, dtype=np.float32)
+        return moved[0], moved[1]
+
+    def _flow(self, L: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return what multipliers add to each reduced cost: ``(n, k)``."""
+        n, k = self.cost.shape
+        row = np.repeat(np.arange(k) * n, np.diff(self.first))
+        price = L * self.R.astype(np.float64)
+        inflow = np.bincount(row + self.source, self.shrink * price, n * k)
+        outflow = np.bincount(row + self.target, price, n * k)
+        return np.asarray((inflow - outflow).reshape(k, n).T, dtype=np.float64)
+
+    def least(
+        self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``."""
+        flow = unit * self._flow(np.maximum(L, np.float32(0.0)))
+        return np.stack([(self.cost + by * flow).min(axis=1) for by in factors], axis=1)
+
+    def prices(self, least: float, unit: float) -> Multipliers:
+        """Return the best multipliers above ``least``, secrets and reports numbered as in the tile."""
+        price = self.best_multipliers * self.R.astype(np.float64) * self.shrink
+        arcs = np.flatnonzero(price > least)
+        report = np.searchsorted(self.first, arcs, side="right") - 1
+        return Multipliers(report, self.source[arcs], self.target[arcs], unit * price[arcs])
