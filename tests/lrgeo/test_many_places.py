@@ -84,7 +84,7 @@ def test_names_by_medians_lose_little_more_than_the_best_names() -> None:
 def test_the_bound_of_parts_is_below_the_optimum(
     per_part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "_SECRETS_PER_PART", per_part)
+    monkeypatch.setattr(parts, "_TUNING", parts._TUNING._replace(secrets=per_part))
     space = MetricSpace.from_points(scattered(40), unit="km")
     best = best_channel(Problem(space, utility_loss="euclidean", prior=skewed(40)), PER_KM)
     points = np.asarray(space.points)
@@ -103,7 +103,7 @@ def test_the_bound_of_parts_is_below_the_optimum(
 
 
 def test_a_bound_without_time_is_that_of_the_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_SECRETS_PER_PART", 12)
+    monkeypatch.setattr(parts, "_TUNING", parts._TUNING._replace(secrets=12))
     space = MetricSpace.from_points(scattered(40), unit="km")
     lower = bound_by_parts(
         space, np.asarray(space.points), 0.0, np.full(40, 1 / 40), PER_KM.epsilon, time_limit=1e-9

@@ -388,7 +388,7 @@ def test_tails_that_run_out_of_time_are_private_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After one round the rest may break its ratios; heights shrink to where it keeps them."""
-    monkeypatch.setattr(_hub, "_MAX_ROUNDS", 1)
+    monkeypatch.setattr(_hub, "_LIMITS", _hub._LIMITS._replace(rounds=1))
     points = np.random.default_rng(1).random((40, 2)) * 6
     space = MetricSpace.from_points(points, unit="km")
     problem = Problem(space, utility_loss="euclidean")

@@ -398,7 +398,7 @@ def test_a_method_does_not_start_when_its_time_is_all_but_over(
     )
     guarantee = MetricDP("0.3", "km")
     assert design(skewed, guarantee, time_limit=60).provenance.method == "direct"
-    monkeypatch.setattr(_search, "_MIN_TIME_SHARE_FOR_METHOD", 1.0)
+    monkeypatch.setattr(_search, "_LIMITS", _search._LIMITS._replace(min_time_share_for_method=1.0))
     late = design(skewed, guarantee, time_limit=60, throw=False)
     assert late.provenance.method == "tails-and-hub"
     assert not any(line.startswith("Direct") for line in late.provenance.method_trace)

@@ -103,8 +103,8 @@ def test_all_pairs() -> None:
 @pytest.mark.parametrize("fine", [20, 0])
 def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, fine: int) -> None:
     """Its bound is that of all pairs, and so is what is verified; where all fine ones are too large, one of 1.1."""
-    monkeypatch.setattr(seeds, "_MIN_DENSE_DEGREE", 1)
-    monkeypatch.setattr(seeds, "_MAX_EDGES_PER_SECRET_OF_FINE", fine)
+    monkeypatch.setattr(seeds, "_TUNING", seeds._TUNING._replace(min_dense_degree=1))
+    monkeypatch.setattr(seeds, "_TUNING", seeds._TUNING._replace(edges_per_secret_of_fine=fine))
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     outcome = made(problem, "0.7", None, gap=0.15)
     assert plan_of(part_of(problem, "0.7", None)).reach == math.inf
@@ -244,7 +244,7 @@ def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("radius", [1, None])
 def test_threads_change_nothing(radius: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, along edges and over all pairs: sums are of the same pieces whatever the threads are."""
-    monkeypatch.setattr(seeds, "_MIN_DENSE_DEGREE", 2)
+    monkeypatch.setattr(seeds, "_TUNING", seeds._TUNING._replace(min_dense_degree=2))
     loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + 0.1 * i for i in range(4)])
     part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5", radius)
     one, two = (

@@ -333,7 +333,7 @@ def test_an_interrupt_hands_in_the_prices_so_far(monkeypatch: pytest.MonkeyPatch
 
 def test_a_spanner_stands_for_all_pairs_of_a_large_plane(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its channel is mended over all pairs, after near reports are merged."""
-    monkeypatch.setattr(steps, "_MERGING_SHARE_OF_GAP", 2.0)
+    monkeypatch.setattr(steps, "_TUNING", steps._TUNING._replace(merging_share_of_gap=2.0))
     problem, claim = stated(n=48), MetricDP(1, "km")
     made = design(problem, claim, method=PrimalDual(), gap=0.05, time_limit=20, throw=False)
     best = design(problem, claim, gap=0.01)

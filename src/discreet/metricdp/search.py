@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -44,17 +44,34 @@ if TYPE_CHECKING:
 
 __all__ = ["NEGLIGIBLE_LOSS_SHARE", "MetricDesign", "Search", "Trivial"]
 
-_MAX_OPTIMAL_GAP = 1e-6
-"""Proven relative gap up to which the status is "optimal": the loss added by rounding and repair."""
 
-_HANDLING_TIME_FACTOR = 1.3
-"""Expected seconds of the next repair and verification, in units of those of the last one."""
+class _Limits(NamedTuple):
+    """Time and accuracy of a search."""
 
-_MIN_TIME_SHARE_FOR_METHOD = 0.1
-"""Share of the time limit that must remain for another method to start: most build a program first."""
+    max_optimal_gap: float = 1e-6
+    """Proven relative gap up to which the status is "optimal": the loss added by rounding and repair."""
 
-_OVERTIME_IN_SECONDS = 0.5
-"""Seconds beyond the limit after which repair ends with its first sufficient delta."""
+    handling_time_factor: float = 1.3
+    """Expected seconds of the next repair and verification, in units of those of the last one."""
+
+    min_time_share_for_method: float = 0.1
+    """Share of the time limit that must remain for another method to start: most build a program first."""
+
+    overtime_seconds: float = 0.5
+    """Seconds beyond the limit after which repair ends with its first sufficient delta."""
+
+    seconds_between_reports: float = 1.0
+    """Seconds after which steps report progress without new bounds: a line at least every two seconds."""
+
+    max_sum_error: float = 1e-6
+    """Largest error of a row's sum in a channel of a cheap method; with a larger one the channel is left out."""
+
+    cheap_method_time_share: float = 0.1
+    """Share of the time limit for each cheap method."""
+
+
+_LIMITS = _Limits()
+
 
 NEGLIGIBLE_LOSS_SHARE = 2.0**-40
 """Gap that counts as reached, as a share of the loss of the best constant report: rounding alone adds as much, and for
@@ -63,14 +80,6 @@ an optimum of e^-1000 no relative gap could be reached."""
 _CHEAP_METHODS: tuple[Method, ...] = (Exponential(), PlanarLaplace(), TailsAndHub())
 """Methods without a search, which always run: no design loses more than the best of their channels."""
 
-_SECONDS_BETWEEN_REPORTS = 1.0
-"""Seconds after which steps report progress without new bounds: a line at least every two seconds."""
-
-_MAX_SUM_ERROR = 1e-6
-"""Largest error of a row's sum in such a channel; with a larger one the channel is left out."""
-
-_CHEAP_METHOD_TIME_SHARE = 0.1
-"""Share of the time limit for each of these methods."""
 
 MetricDesign = Design[Problem, Multipliers]
 
@@ -127,7 +136,7 @@ class _State:
         """Return the candidate with its reports renamed, and its loss; ``None`` if no rows that sum to 1."""
         if answer.matrix is None:
             return None
-        if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _MAX_SUM_ERROR:
+        if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _LIMITS.max_sum_error:
             # Integrals of noise over cells fail if the cells are smaller than the noise times the float precision.
             return None
         renamed = _rename_reports(self.part, answer)
@@ -276,7 +285,7 @@ class Search:
         seconds = self.limits.seconds
         for method in _CHEAP_METHODS:
             # The time of a method is for all components together.
-            stop = None if seconds is None else clock() + _CHEAP_METHOD_TIME_SHARE * seconds
+            stop = None if seconds is None else clock() + _LIMITS.cheap_method_time_share * seconds
             notes: list[str | None] = []
             for state in self.states:
                 remaining = None if stop is None else max(0.0, stop - clock())
@@ -303,7 +312,7 @@ class Search:
     @property
     def optimal(self) -> bool:
         """Whether the verified channel is proven to be optimal, up to rounding."""
-        return self.verified is not None and self._gap() <= _MAX_OPTIMAL_GAP
+        return self.verified is not None and self._gap() <= _LIMITS.max_optimal_gap
 
     def _run_method(self, method: Method) -> None:
         """Run a method on all unfinished components, note what it said, and verify what is better."""
@@ -436,7 +445,7 @@ class Search:
         self.verified = _Verified(channel, certificate, upper, largest.method, facts)
         # Last, so that after a signal before this line the channel is verified again.
         self.judged.add(judged)
-        self.handling = _HANDLING_TIME_FACTOR * (clock() - start)
+        self.handling = _LIMITS.handling_time_factor * (clock() - start)
         return self.verified
 
     def _is_new(self) -> bool:
@@ -445,7 +454,7 @@ class Search:
         if tuple(id(candidate) for candidate, _ in candidates) in self.judged:
             return False
         loss = sum(loss for _, loss in candidates)
-        return self.verified is None or loss < (1 - _MAX_OPTIMAL_GAP) * self.verified.upper
+        return self.verified is None or loss < (1 - _LIMITS.max_optimal_gap) * self.verified.upper
 
     def _verify_best(self) -> _Verified:
         """Verify the candidates of least loss until none loses less than the verified channel, and return that.
@@ -468,7 +477,7 @@ class Search:
 
     def _is_overdue(self) -> bool:
         """Return whether the time limit is exceeded by so much that a repair has to end."""
-        return self._remaining() == 0 and clock() - self.start > _OVERTIME_IN_SECONDS + (
+        return self._remaining() == 0 and clock() - self.start > _LIMITS.overtime_seconds + (
             self.limits.seconds or 0.0
         )
 
@@ -478,7 +487,7 @@ class Search:
         return (
             remaining is not None
             and seconds is not None
-            and remaining <= _MIN_TIME_SHARE_FOR_METHOD * seconds
+            and remaining <= _LIMITS.min_time_share_for_method * seconds
         )
 
     def _must_stop(self) -> bool:
@@ -496,7 +505,7 @@ class Search:
 
     def _beat(self, method: str) -> None:
         """Report progress if the last report is older than a second."""
-        if clock() - self.reported > _SECONDS_BETWEEN_REPORTS:
+        if clock() - self.reported > _LIMITS.seconds_between_reports:
             self._report_progress(method)
 
     def _report_progress(self, method: str) -> None:
@@ -531,7 +540,7 @@ class Search:
 
     def _status(self) -> str:
         """Return why the search may end: optimal, gap reached, loss negligible, or limit reached."""
-        if self._gap() <= _MAX_OPTIMAL_GAP:
+        if self._gap() <= _LIMITS.max_optimal_gap:
             return "optimal"
         if self._gap() <= self.limits.gap:
             return "gap reached"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -34,20 +34,29 @@ if TYPE_CHECKING:
 
 __all__ = ["bound_by_parts"]
 
-_SECRETS_PER_PART = 4096
-"""Secrets of a part, without its margin: its steps take 1 to 2 GiB."""
 
-_MARGIN_NATS = 3.0
-"""Nats around a part from which constraints and reports count."""
+class _Tuning(NamedTuple):
+    """Size and surroundings of a part, and when its steps end."""
 
-_FARTHEST_NATS = 5.0
-"""Nats from a report to the secrets whose constraints have prices for it: with 9 a step takes three times as long."""
+    secrets: int = 4096
+    """Secrets of a part, without its margin: its steps take 1 to 2 GiB."""
 
-_MAX_GAP_TO_ESTIMATE = 0.02
-"""Gap between the bound of a part and the estimate of its loss at which its steps end: triangles alone cost more."""
+    margin_nats: float = 3.0
+    """Nats around a part from which constraints and reports count."""
 
-_RELATIVE_ERROR = 1e-9
-"""Share by which costs are reduced: more than the rounding of chords, arcs and weights."""
+    farthest_nats: float = 5.0
+    """Nats from a report to the secrets whose constraints have prices for it: with 9 a step takes three times as
+    long."""
+
+    max_gap_to_estimate: float = 0.02
+    """Gap between the bound of a part and the estimate of its loss at which its steps end: triangles alone cost
+    more."""
+
+    relative_error: float = 1e-9
+    """Share by which costs are reduced: more than the rounding of chords, arcs and weights."""
+
+
+_TUNING = _Tuning()
 
 
 @final
@@ -89,7 +98,9 @@ class _PartCosts:
         losses = _arcs(away, self.radius)
         if self.outside is not None:
             losses = np.where(reports == len(self.weights), self.outside[secrets, None], losses)
-        cost: NDArray[np.float64] = self.weights[secrets, None] * losses * (1 - _RELATIVE_ERROR)
+        cost: NDArray[np.float64] = (
+            self.weights[secrets, None] * losses * (1 - _TUNING.relative_error)
+        )
         return cost
 
 
@@ -150,9 +161,9 @@ def bound_by_parts(
     end = math.inf if time_limit is None else clock() + time_limit
     flat = azimuthal(np.asarray(space.points)) if radius else coordinates
     # Nats of a chord are at most those of its arc.
-    margin = _MARGIN_NATS / float(epsilon) / (radius or 1.0)
+    margin = _TUNING.margin_nats / float(epsilon) / (radius or 1.0)
     total = 0.0
-    groups = near_groups(space.source, np.arange(space.n), _SECRETS_PER_PART)
+    groups = near_groups(space.source, np.arange(space.n), _TUNING.secrets)
     groups.sort(key=lambda group: -float(prior[group].sum()))
     for count, group in enumerate(groups):
         if count and clock() >= end:
@@ -173,9 +184,9 @@ def bound_by_parts(
             costs,
             _triangulation(space, flat, inside),
             epsilon,
-            gap=_MAX_GAP_TO_ESTIMATE,
+            gap=_TUNING.max_gap_to_estimate,
             time_limit=remaining,
-            farthest=_FARTHEST_NATS,
+            farthest=_TUNING.farthest_nats,
             threads=threads,
         )
         total += max(bound.lower, 0.0)

@@ -15,7 +15,7 @@ and :func:`~discreet.metricdp.verify`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -39,18 +39,26 @@ LARGEST_EXPONENT = 20.0
 """Nats beyond which a constraint is left out of the program: the other terms of its rows would be below the solver's
 tolerance. Leaving it out relaxes the program, so that prices stay valid; the repair keeps all constraints."""
 
-_MIN_SPACING_FOR_SIMPLEX_IN_NATS = 3.0
-"""Median of the nats to the nearest secret above which the simplex method was faster than the interior-point method."""
 
-_BYTES_PER_ROW = 1200
-"""Memory of HiGHS for a row of this program with its variables, measured: 2.5 GB for 1.9 million rows."""
+class _Limits(NamedTuple):
+    """When the program is built, and how it is solved."""
 
-_MAX_MODEL_BYTES = 6 * 2**30
-"""Memory beyond which a program is not built; a fixed number, so that the same input gives the same design."""
+    min_spacing_for_simplex_nats: float = 3.0
+    """Median of the nats to the nearest secret above which the simplex method was faster than the interior-point
+    method."""
 
-_MIN_SECONDS_PER_ROW = 2e-6
-"""Seconds for each row below which the program is not built. Building, transfer and HiGHS' presolve, which ignores the
-time limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
+    bytes_per_row: int = 1200
+    """Memory of HiGHS for a row of this program with its variables, measured: 2.5 GB for 1.9 million rows."""
+
+    max_model_bytes: int = 6 * 2**30
+    """Memory beyond which a program is not built; a fixed number, so that the same input gives the same design."""
+
+    min_seconds_per_row: float = 2e-6
+    """Seconds for each row below which the program is not built. Building, transfer and HiGHS' presolve, which ignores
+    the time limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
+
+
+_LIMITS = _Limits()
 
 
 @final
@@ -103,13 +111,13 @@ class Direct:
         """
         edges = priced_edges(part)
         rows = program_rows(part, edges)
-        if rows * _BYTES_PER_ROW > _MAX_MODEL_BYTES:
-            gib = rows * _BYTES_PER_ROW / 2**30
+        if rows * _LIMITS.bytes_per_row > _LIMITS.max_model_bytes:
+            gib = rows * _LIMITS.bytes_per_row / 2**30
             note = f"The linear program of {rows} rows would take {at_most(gib, 2)} GiB and was not built;"
             note += " PrimalDual() needs less."
             return Candidate("direct", None, None, note)
         begun, seconds = clock(), limits.solving
-        if seconds is not None and seconds < _MIN_SECONDS_PER_ROW * rows:
+        if seconds is not None and seconds < _LIMITS.min_seconds_per_row * rows:
             raise LimitReachedError(
                 f"there is no time left to build the linear program of {rows} rows"
             )
@@ -164,7 +172,7 @@ class Direct:
         np.minimum.at(nearest, np.concatenate([i, j]), np.tile(part.constraints.lengths, 2))
         return (
             "simplex"
-            if part.rate * float(np.median(nearest)) > _MIN_SPACING_FOR_SIMPLEX_IN_NATS
+            if part.rate * float(np.median(nearest)) > _LIMITS.min_spacing_for_simplex_nats
             else "ipm"
         )
 

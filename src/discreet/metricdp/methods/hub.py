@@ -17,7 +17,7 @@ variables, whose rows for r are added once they are violated. With :math:`a = E^
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -32,20 +32,28 @@ if TYPE_CHECKING:
 
 __all__ = ["TailsAndHub"]
 
-_MAX_ROUNDS = 8
-"""Limit on the programs, each with the rows violated by the last heights: two or three were enough for words, six to
-eight for maps of 225 places."""
 
-_MAX_VIOLATION = 1e-4
-"""Largest violation of a row, as a probability. With 1e-7 ten families of 225 secrets had the same loss to four digits
-after the repair, which corrects it."""
+class _Limits(NamedTuple):
+    """Limits on the programs."""
 
-_MAX_COEFFICIENTS = 4_500_000
-"""Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
-hundred bytes each in the solver."""
+    rounds: int = 8
+    """Limit on the programs, each with the rows violated by the last heights: two or three were enough for words, six
+    to eight for maps of 225 places."""
 
-_COEFFICIENTS_WITHOUT_LIMIT = 160_000
-"""The same where no time limit stops the solver: about five CPU seconds, growing with the power 3.7 of the secrets."""
+    violation: float = 1e-4
+    """Largest violation of a row, as a probability. With 1e-7 ten families of 225 secrets had the same loss to four
+    digits after the repair, which corrects it."""
+
+    coefficients: int = 4_500_000
+    """Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
+    hundred bytes each in the solver."""
+
+    coefficients_without_time_limit: int = 160_000
+    """The same where no time limit stops the solver: about five CPU seconds, growing with the power 3.7 of the
+    secrets."""
+
+
+_LIMITS = _Limits()
 
 
 @final
@@ -95,7 +103,11 @@ class TailsAndHub:
         # A report that is no better than the hub has height 0 in an optimal channel.
         used = np.flatnonzero(gain < 0)
         # HiGHS drops coefficients up to SMALLEST_ENTRY.
-        allowed = _MAX_COEFFICIENTS if limits.seconds is not None else _COEFFICIENTS_WITHOUT_LIMIT
+        allowed = (
+            _LIMITS.coefficients
+            if limits.seconds is not None
+            else _LIMITS.coefficients_without_time_limit
+        )
         if int((tails[:, used] > SMALLEST_ENTRY).sum()) > allowed:
             return None
         heights = np.zeros(len(tails[0]))
@@ -129,7 +141,7 @@ class TailsAndHub:
         each, matrix = np.arange(len(tails)), np.where(tails > SMALLEST_ENTRY, tails, 0.0)
         model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
         heights = np.zeros(len(gain))
-        for number in range(1, _MAX_ROUNDS + 1):
+        for number in range(1, _LIMITS.rounds + 1):
             remaining = None if stop is None else max(0.0, stop - clock())
             try:
                 answer = model.solve(method="simplex", time_limit=remaining, threads=threads)
@@ -142,7 +154,7 @@ class TailsAndHub:
             # For each secret the source whose rest requires most of it.
             required = decay * rest[:, None]
             source = required.argmax(axis=0)
-            target = np.flatnonzero(required[source, each] - rest > _MAX_VIOLATION)
+            target = np.flatnonzero(required[source, each] - rest > _LIMITS.violation)
             if not len(target):
                 return solution, number
             # The best of all rounds, so that more time gives no larger loss.
@@ -152,7 +164,7 @@ class TailsAndHub:
             rows = tails[target] - factor[:, None] * tails[source[target]]
             rows[np.abs(rows) <= SMALLEST_ENTRY] = 0.0
             model.add_rows(rows, -np.inf, 1.0 - factor)
-        return heights, _MAX_ROUNDS
+        return heights, _LIMITS.rounds
 
 
 def _shrink_heights(

@@ -41,8 +41,81 @@ if TYPE_CHECKING:
 
 __all__ = ["PrimalDual"]
 
-_STEPS_BEFORE_FIRST_LOOK = 110.0
-"""Steps before the first evaluation for 1,000 secrets, as the root of their number."""
+
+class _Tuning(NamedTuple):
+    """When bound and channel are evaluated, mended and offered: chosen on families of 225 to 2,000 secrets."""
+
+    steps_before_first_look: float = 110.0
+    """Steps before the first evaluation for 1,000 secrets, as the root of their number."""
+
+    max_rare_cost: float = 0.01
+    max_rare_secrets: float = 0.02
+    """Largest mean cost of a rare secret, as a share of the median one; share of rare secrets beyond which tiles have
+    all secrets: with a third of probability 0, 225 points otherwise had a gap of 14.5 % after 8,000 steps."""
+
+    reach_nats: float = 10.5
+    spanner_reach_nats: float = 7.0
+    """Nats from reports to the secrets of their tile, in general and on a coarse spanner: of 2,000 junctions the bound
+    was .825 with 7 nats and .775 with 4."""
+
+    max_held_share: float = 0.1
+    """Share of all multipliers up to which tiles have that reach; beyond it they have all secrets. If paths are much
+    longer than distances, cheap reports lie beyond the reach: 1,000 uniform points within two and a half spacings, half
+    a nat, had a gap of 2.6 % after 20 CPU seconds, and of .8 % after 5 with all secrets."""
+
+    min_gap_for_reach: float = 5e-3
+    """Relative gap below which tiles have all secrets, since the constraints beyond the reach may matter."""
+
+    max_first_weight: float = 12.0
+    """Limit on the primal weight for 1,000 secrets before it is balanced, as the inverse root of their number."""
+
+    mending_steps: int = 36
+    """Time of mending along edges and of evaluating the bound, in steps."""
+
+    spacing_of_polishing: float = 1.2
+    """Least factor of the number of steps from one polishing to the next."""
+
+    looks_before_offer: int = 3
+    steps_per_work_of_offer: int = 2
+    """Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; least
+    steps between offers, in units of the work of an offer."""
+
+    least_gain_per_gap: float = 1e-3
+    """Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in
+    units of the cost of a typical secret, both for each unit of the requested gap: what small prices add is less than a
+    rise."""
+
+    mending_factor: float = 1.27
+    max_mending_factor: float = 4.0
+    polishing_share: float = 0.4
+    """First estimate of the loss added by mending, in units of that added by one round of raising, and its limit; first
+    estimate of the share of the gap that polishing closes."""
+
+    share_of_gap: float = 0.97
+    """Share of the requested gap at which results are offered; the rest is for rounding."""
+
+    max_secrets_for_remap: int = 3000
+    """Secrets up to which reports are renamed to measure the loss of a channel: 5,041 take 10 CPU seconds."""
+
+    max_delta: float = 2e-4
+    max_delta_over_all: float = 1e-3
+    """Limits on the share of epsilon that mending reserves for row sums other than 1, along edges and over all
+    pairs."""
+
+    overtime_seconds: float = 1.0
+    """Seconds beyond the limit within which an offer has to end."""
+
+    merging_share_of_gap: float = 0.1
+    """Limit on the loss added by merging reports before mending, as a share of the gap."""
+
+    merged_share: float = 0.25
+    """Share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
+
+    multipliers_per_mended_triple: float = 8.0
+    """Work of mending for each triple of two secrets and a merged report, in multipliers of a step: 12 rounds."""
+
+
+_TUNING = _Tuning()
 
 
 class _Growth(NamedTuple):
@@ -56,63 +129,6 @@ _GROWTH_ON_TILES, _GROWTH_ON_ARCS = _Growth(1.15, 2.0), _Growth(1.1, 1.4)
 """Factors for tiles, whose offers take longer, and if each evaluation adds arcs. With 1.4 for both 225 uniform points
 took 2.0 CPU seconds to 1 %, and 1.8 with 2; November 2026."""
 
-_MAX_RARE_COST, _MAX_RARE_SECRETS = 0.01, 0.02
-"""Largest mean cost of a rare secret, as a share of the median one; share of rare secrets beyond which tiles have all
-secrets: with a third of probability 0, 225 points otherwise had a gap of 14.5 % after 8,000 steps."""
-
-_REACH_IN_NATS, _SPANNER_REACH_IN_NATS = 10.5, 7.0
-"""Nats from reports to the secrets of their tile, in general and on a coarse spanner: of 2,000 junctions the bound was
-.825 with 7 nats and .775 with 4."""
-
-_MAX_HELD_SHARE = 0.1
-"""Share of all multipliers up to which tiles have that reach; beyond it they have all secrets. If paths are much longer
-than distances, cheap reports lie beyond the reach: 1,000 uniform points within two and a half spacings, half a nat, had
-a gap of 2.6 % after 20 CPU seconds, and of .8 % after 5 with all secrets."""
-
-_MIN_GAP_FOR_REACH = 5e-3
-"""Relative gap below which tiles have all secrets, since the constraints beyond the reach may matter."""
-
-_MAX_FIRST_WEIGHT = 12.0
-"""Limit on the primal weight for 1,000 secrets before it is balanced, as the inverse root of their number."""
-
-_MENDING_STEPS = 36
-"""Time of mending along edges and of evaluating the bound, in steps."""
-
-_SPACING_OF_POLISHING = 1.2
-"""Least factor of the number of steps from one polishing to the next."""
-
-_LOOKS_BEFORE_OFFER, _STEPS_PER_WORK_OF_OFFER = 3, 2
-"""Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; least
-steps between offers, in units of the work of an offer."""
-
-_LEAST_GAIN_PER_GAP = 1e-3
-"""Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in units of
-the cost of a typical secret, both for each unit of the requested gap: what small prices add is less than a rise."""
-
-_MENDING_FACTOR, _MAX_MENDING_FACTOR, _POLISHING_SHARE = 1.27, 4.0, 0.4
-"""First estimate of the loss added by mending, in units of that added by one round of raising, and its limit; first
-estimate of the share of the gap that polishing closes."""
-
-_SHARE_OF_GAP = 0.97
-"""Share of the requested gap at which results are offered; the rest is for rounding."""
-
-_MAX_SECRETS_FOR_REMAP = 3000
-"""Secrets up to which reports are renamed to measure the loss of a channel: 5,041 take 10 CPU seconds."""
-
-_MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
-"""Limits on the share of epsilon that mending reserves for row sums other than 1, along edges and over all pairs."""
-
-_OVERTIME_IN_SECONDS = 1.0
-"""Seconds beyond the limit within which an offer has to end."""
-
-_MERGING_SHARE_OF_GAP = 0.1
-"""Limit on the loss added by merging reports before mending, as a share of the gap."""
-
-_MERGED_SHARE = 0.25
-"""Share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
-
-_MULTIPLIERS_PER_MENDED_TRIPLE = 8.0
-"""Work of mending for each triple of two secrets and a merged report, in multipliers of a step: 12 rounds."""
 
 _LEAST_SUM = float(np.finfo(np.float64).tiny)
 """Least sum of a row as a divisor: the least normal float, since a row of zeros stays zero."""
@@ -174,16 +190,16 @@ def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
     """
     graph = priceable(near.edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
-    stars, fine, reach = False, True, _REACH_IN_NATS
+    stars, fine, reach = False, True, _TUNING.reach_nats
     if is_dense(graph):
         stars = not has_sparse_spanner(near.lengths)
         if not stars:
             graph, fine = spanner_for_steps(graph)
-            reach = _REACH_IN_NATS if fine else _SPANNER_REACH_IN_NATS
+            reach = _TUNING.reach_nats if fine else _TUNING.spanner_reach_nats
     largest = float(near.cost.max()) or 1.0
     away = np.asarray(rate * near.lengths[:, near.homes], dtype=np.float64)
     decays = follows_distance(near.cost / largest, away)
-    if not decays or gap < _MIN_GAP_FOR_REACH or _has_rare_secrets(near.cost):
+    if not decays or gap < _TUNING.min_gap_for_reach or _has_rare_secrets(near.cost):
         reach = math.inf
     return Plan(
         near,
@@ -192,15 +208,15 @@ def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
         farthest=reach,
         stars=stars,
         decays=decays,
-        max_share=_MAX_HELD_SHARE if fine else 1.0,
+        max_share=_TUNING.max_held_share if fine else 1.0,
     )
 
 
 def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
     """Return whether many secrets are rare, so that reports outside of their tiles cost nearly nothing."""
     rows = cost.mean(axis=1)
-    rare = rows < _MAX_RARE_COST * float(np.median(rows))
-    return float(rare.mean()) > _MAX_RARE_SECRETS
+    rare = rows < _TUNING.max_rare_cost * float(np.median(rows))
+    return float(rare.mean()) > _TUNING.max_rare_secrets
 
 
 def _rename_reports(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -229,22 +245,22 @@ class _Run:
         self.plan = plan = _plan(near, part.epsilon, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
-        self.state.least_gain = _LEAST_GAIN_PER_GAP * limits.gap
-        self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
+        self.state.least_gain = _TUNING.least_gain_per_gap * limits.gap
+        self.state.weights = 0.2, _TUNING.max_first_weight * math.sqrt(1000 / part.n)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
         self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
         self.edges = near.edges if self.every is None else plan.graph
         self.nats = part.nats(self.edges.lengths)
         self.mending_factor, self.polishing_share, self.gap_share = (
-            _MENDING_FACTOR,
-            _POLISHING_SHARE,
-            _SHARE_OF_GAP,
+            _TUNING.mending_factor,
+            _TUNING.polishing_share,
+            _TUNING.share_of_gap,
         )
         self.polished_at = 0
-        first_look = _STEPS_BEFORE_FIRST_LOOK * math.sqrt(part.n / 1000)
+        first_look = _TUNING.steps_before_first_look * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
         self.growth = _GROWTH_ON_ARCS if plan.stars else _GROWTH_ON_TILES
-        self.offer_at, self.offered_at = int(_LOOKS_BEFORE_OFFER * first_look), 0
+        self.offer_at, self.offered_at = int(_TUNING.looks_before_offer * first_look), 0
         self.step_seconds, self.offer_seconds, self.upper = 0.0, limits.handling, math.inf
         self.channel: NDArray[np.float64] | None = None
         self.offered_bound = -math.inf
@@ -283,15 +299,18 @@ class _Run:
 
     def _steps_between_offers(self) -> float:
         """Return how many steps to take before the next channel is offered."""
-        return _STEPS_PER_WORK_OF_OFFER * self._work_of_mending()
+        return _TUNING.steps_per_work_of_offer * self._work_of_mending()
 
     def _work_of_mending(self) -> float:
         """Estimate the work of mending and polishing, in steps."""
         if self.every is None:
-            return _MENDING_STEPS + POLISHING_STEPS
+            return _TUNING.mending_steps + POLISHING_STEPS
         n, n_reports = self.near.cost.shape
-        triples = float(n * n * _MERGED_SHARE * n_reports)
-        return POLISHING_STEPS + _MULTIPLIERS_PER_MENDED_TRIPLE * triples / self.plan.work_of_step
+        triples = float(n * n * _TUNING.merged_share * n_reports)
+        return (
+            POLISHING_STEPS
+            + _TUNING.multipliers_per_mended_triple * triples / self.plan.work_of_step
+        )
 
     def _look(self, *, last: bool) -> Candidate | None:
         """Evaluate bound and loss; offer them if it is their turn or the gap is near. Return the result of the run."""
@@ -312,7 +331,8 @@ class _Run:
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
-            self._is_close(guess, hoped) and state.count >= _SPACING_OF_POLISHING * self.polished_at
+            self._is_close(guess, hoped)
+            and state.count >= _TUNING.spacing_of_polishing * self.polished_at
         )
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
@@ -331,7 +351,7 @@ class _Run:
             return None
         upper = self._mend(matrix)
         if added > 0 and math.isfinite(upper):
-            self.mending_factor = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
+            self.mending_factor = min(max((upper - loss) / added, 1.0), _TUNING.max_mending_factor)
         # A channel that is not offered now would be lost at the end of time.
         if math.isinf(upper) or not (due or self.channel is not None):
             return None
@@ -342,7 +362,7 @@ class _Run:
     def _has_time_for_offer(self) -> bool:
         """Forecast whether an offer ends in time, from the last one and the time of a step."""
         seconds = max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
-        return clock() + seconds < self.stop + _OVERTIME_IN_SECONDS
+        return clock() + seconds < self.stop + _TUNING.overtime_seconds
 
     def _polish(self, upper: float) -> None:
         """Polish a copy of the multipliers, and measure the share of the gap that this closes."""
@@ -371,7 +391,7 @@ class _Run:
     def _is_late(self) -> bool:
         """Report progress, and return whether the limit is over by so much that unfinished work is left."""
         self.limits.beat()
-        return clock() > self.stop + _OVERTIME_IN_SECONDS
+        return clock() > self.stop + _TUNING.overtime_seconds
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate ``(n, k)``, store the channel if it is the best, and return its loss.
@@ -380,7 +400,7 @@ class _Run:
         """
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
-            delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
+            delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
             nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             merged = self._merge_reports(matrix)
             table = _rename_reports(
@@ -389,11 +409,11 @@ class _Run:
             )
             upper = float((cost * table).sum())
         else:
-            delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
+            delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-9)
             table = mend(
                 matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
             )
-            few_secrets = len(cost) <= _MAX_SECRETS_FOR_REMAP
+            few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
         if self._is_late():
             # A channel mended in part may lose less or more than the mended one.
@@ -409,7 +429,7 @@ class _Run:
         """
         near = self.near
         loss = float((near.cost.T @ matrix).min(axis=0).sum())
-        allowed = _MERGING_SHARE_OF_GAP * max(loss - self.state.best, 0.0)
+        allowed = _TUNING.merging_share_of_gap * max(loss - self.state.best, 0.0)
         return merge_reports(
             matrix, near.cost, near.lengths[np.ix_(near.homes, near.homes)], allowed
         )

@@ -20,7 +20,7 @@ Proposes; checked by the repair.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,30 +35,40 @@ if TYPE_CHECKING:
 
 __all__ = ["fill_rows", "mend", "mend_over_all_pairs", "raise_columns", "raise_once"]
 
-_RAISING_ROUNDS, _MAX_MEAN_ROUNDS = 20, 80
-"""Number of rounds of U, and limit on the rounds of the geometric mean."""
 
-_SWEEPS_PER_ROUND = 2
-"""Sweeps over the edges in a round before sums fit: one in each direction."""
+class _Rounds(NamedTuple):
+    """Rounds of mending: their limits and their powers."""
 
-_MIN_ROUNDS_FOR_FORECAST = 4
-"""Rounds of U over all pairs from which the convergence is forecast."""
+    raising: int = 20
+    max_of_mean: int = 80
+    """Number of rounds of U, and limit on the rounds of the geometric mean."""
 
-_ROUNDS_AT_FIRST_DELTA, _MAX_ROUNDS = 16, 24
-"""Rounds of one kind over all pairs after which delta is doubled in each round, and limit on the rounds."""
+    sweeps: int = 2
+    """Sweeps over the edges in a round before sums fit: one in each direction."""
 
-_ROW_SUM_POWER = 1.7
-"""Power of the sums by which rows are divided between rounds over all pairs: with 1, differences of sums were 1.34
-times their room after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after 18."""
+    min_for_forecast: int = 4
+    """Rounds of U over all pairs from which the convergence is forecast."""
 
-_MEAN_ROW_SUM_POWER = 1.5
-"""The same between rounds of the mean: the two cities above took 13 of them with 1, 8 with 1.5, November 2026."""
+    at_first_delta: int = 16
+    max_over_all: int = 24
+    """Rounds of one kind over all pairs after which delta is doubled in each round, and limit on the rounds."""
 
-_ZERO_REPLACEMENT = 1e-100
-"""Replacement of a zero, which U raises; its inverse is a float."""
+    row_sum_power: float = 1.7
+    """Power of the sums by which rows are divided between rounds over all pairs: with 1, differences of sums were 1.34
+    times their room after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after
+    18."""
 
-_MIN_ROW_SUM = 0.9
-"""Sum of a row below which :func:`fill_rows` raises it."""
+    mean_row_sum_power: float = 1.5
+    """The same between rounds of the mean: the two cities above took 13 of them with 1, 8 with 1.5, November 2026."""
+
+    zero_replacement: float = 1e-100
+    """Replacement of a zero, which U raises; its inverse is a float."""
+
+    min_row_sum: float = 0.9
+    """Sum of a row below which :func:`fill_rows` raises it."""
+
+
+_ROUNDS = _Rounds()
 
 
 def mend(
@@ -93,16 +103,16 @@ def mend(
     i, j = edges.pairs.T
     start, ends, factor = _neighbors(edges, (1 - delta) * nats)
     table: NDArray[np.float64] = np.maximum(
-        matrix / matrix.sum(axis=1, keepdims=True), _ZERO_REPLACEMENT
+        matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.zero_replacement
     )
     exact = False
-    for round_number in range(_RAISING_ROUNDS + _MAX_MEAN_ROUNDS):
+    for round_number in range(_ROUNDS.raising + _ROUNDS.max_of_mean):
         # Until sums fit, a few sweeps are enough, since the next rounds close the rest.
-        exact |= round_number == _RAISING_ROUNDS + _MAX_MEAN_ROUNDS - 1
-        sweeps = ALL_SWEEPS if exact else _SWEEPS_PER_ROUND
+        exact |= round_number == _ROUNDS.raising + _ROUNDS.max_of_mean - 1
+        sweeps = ALL_SWEEPS if exact else _ROUNDS.sweeps
         above = table.copy()
         close_columns(above, start, ends, factor, threads=threads, max_sweeps=sweeps)
-        if round_number < _RAISING_ROUNDS:
+        if round_number < _ROUNDS.raising:
             table = above
         else:
             below = 1.0 / table
@@ -161,8 +171,8 @@ def raise_columns(
     ndarray
         ``(n, n_reports)``, positive.
     """
-    table: NDArray[np.float64] = np.maximum(matrix, _ZERO_REPLACEMENT)
-    close_columns(table, *_neighbors(edges, nats), threads=threads, max_sweeps=_SWEEPS_PER_ROUND)
+    table: NDArray[np.float64] = np.maximum(matrix, _ROUNDS.zero_replacement)
+    close_columns(table, *_neighbors(edges, nats), threads=threads, max_sweeps=_ROUNDS.sweeps)
     return table
 
 
@@ -182,7 +192,7 @@ def fill_rows(
     edges, nats, threads
         As for :func:`mend`.
     """
-    empty = np.flatnonzero(matrix.sum(axis=1) < _MIN_ROW_SUM)
+    empty = np.flatnonzero(matrix.sum(axis=1) < _ROUNDS.min_row_sum)
     if len(empty):
         matrix[empty] = raise_columns(matrix, edges, nats, threads=threads)[empty]
 
@@ -233,7 +243,7 @@ def mend_over_all_pairs(
     ``n^2 n_reports`` products for each U, usually about 12 in all; two U for each round of the mean.
     """
     table: NDArray[np.float64] = np.maximum(
-        matrix / matrix.sum(axis=1, keepdims=True), _ZERO_REPLACEMENT
+        matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.zero_replacement
     )
     above, below = np.empty_like(table), None
     factor, room = np.exp(-(1 - delta) * nats), 0.9 * delta * nats
@@ -243,19 +253,19 @@ def mend_over_all_pairs(
         close_over_all_pairs(table, factor, above, threads=threads)
         sums = above.sum(axis=1)
         excess.append(_largest_excess(np.log(sums), room))
-        if excess[-1] <= 1 or rounds == _MAX_ROUNDS or is_late():
+        if excess[-1] <= 1 or rounds == _ROUNDS.max_over_all or is_late():
             break
         if below is None and _will_not_converge(excess):
             below, rounds = np.empty_like(table), 0
-        elif rounds >= _ROUNDS_AT_FIRST_DELTA:
+        elif rounds >= _ROUNDS.at_first_delta:
             delta = min(2 * delta, 0.5)
             factor, room = np.exp(-(1 - delta) * nats), 0.9 * delta * nats
         if below is None:
-            table = above / sums[:, None] ** _ROW_SUM_POWER
+            table = above / sums[:, None] ** _ROUNDS.row_sum_power
         else:
             close_over_all_pairs(1.0 / table, factor, below, threads=threads)
             table = np.sqrt(above / below)
-            table /= table.sum(axis=1, keepdims=True) ** _MEAN_ROW_SUM_POWER
+            table /= table.sum(axis=1, keepdims=True) ** _ROUNDS.mean_row_sum_power
     result: NDArray[np.float64] = above / sums[:, None]
     return result
 
@@ -268,8 +278,8 @@ def _largest_excess(logs: NDArray[np.float64], room: NDArray[np.float64]) -> flo
 
 def _will_not_converge(excess: list[float]) -> bool:
     """Forecast whether the excess stays above 1; from its decrease over two rounds, since it oscillates."""
-    if len(excess) < _MIN_ROUNDS_FOR_FORECAST or len(excess) >= _ROUNDS_AT_FIRST_DELTA:
-        return len(excess) == _ROUNDS_AT_FIRST_DELTA
+    if len(excess) < _ROUNDS.min_for_forecast or len(excess) >= _ROUNDS.at_first_delta:
+        return len(excess) == _ROUNDS.at_first_delta
     log_excess = math.log(excess[-1])
     decrease = 0.5 * (math.log(excess[-3]) - log_excess)
-    return log_excess > decrease * (_ROUNDS_AT_FIRST_DELTA - len(excess))
+    return log_excess > decrease * (_ROUNDS.at_first_delta - len(excess))

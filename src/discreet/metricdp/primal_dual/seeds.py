@@ -8,7 +8,7 @@ violated ones are added (:mod:`~discreet.metricdp.primal_dual.arcs`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,30 +28,39 @@ __all__ = [
 MAX_EDGES_PER_SECRET = 6
 """Edges for each secret up to which a spanner is sparse: 1.1-spanners of points in the plane have 3.5 to 5."""
 
-_MIN_DENSE_DEGREE = 18
-"""Constraints for each secret beyond which steps use a subset of them."""
 
-_SPARSE_DILATION = 1.1
-"""Dilation of a sparse spanner. On 2,000 junctions the bound from this spanner was
-within 2 % of the best known one."""
+class _Tuning(NamedTuple):
+    """Limits on the edges of spanners, and their time."""
+
+    min_dense_degree: int = 18
+    """Constraints for each secret beyond which steps use a subset of them."""
+
+    sparse_dilation: float = 1.1
+    """Dilation of a sparse spanner. On 2,000 junctions the bound from this spanner was within 2 % of the best known
+    one."""
+
+    edges_per_secret_of_fine: int = 20
+    edges_of_spanner: int = 20_000
+    """Limits on the edges of a spanner. Of 2,000 junctions, two per km, the bound after 1,477 steps was .831 with 8,400
+    edges, .840 with 12,300 and .845 with 19,000, in 34, 39 and 46 CPU seconds; November 2026."""
+
+    seconds_per_constraint: float = 1e-6
+    """Seconds of a spanner for each constraint: 1 to 2 s for the pairs of 2,000 junctions."""
+
+    sample_size: int = 150
+    """Secrets whose pairs decide whether there is a sparse spanner: few, since a dense spanner takes long."""
+
+
+_TUNING = _Tuning()
+
 
 _FINE_DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08)
 """Candidate dilations of a spanner; the first with few enough edges is used, or else that of a sparse spanner."""
 
-_MAX_EDGES_PER_SECRET_OF_FINE, _MAX_EDGES_OF_SPANNER = 20, 20_000
-"""Limits on the edges of a spanner. Of 2,000 junctions, two per km, the bound after 1,477 steps was .831 with 8,400
-edges, .840 with 12,300 and .845 with 19,000, in 34, 39 and 46 CPU seconds; November 2026."""
-
-_SECONDS_PER_CONSTRAINT = 1e-6
-"""Seconds of a spanner for each constraint: 1 to 2 s for the pairs of 2,000 junctions."""
-
-_SAMPLE_SIZE = 150
-"""Secrets whose pairs decide whether there is a sparse spanner: few, since a dense spanner takes long."""
-
 
 def is_dense(edges: Adjacency) -> bool:
     """Return whether so many constraints bind that steps on all of them are slow."""
-    return len(edges) > _MIN_DENSE_DEGREE * edges.n
+    return len(edges) > _TUNING.min_dense_degree * edges.n
 
 
 def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
@@ -71,12 +80,12 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     False
     """
     n = len(lengths)
-    sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE_SIZE)).astype(np.int64))
+    sample = np.unique(np.linspace(0, n - 1, min(n, _TUNING.sample_size)).astype(np.int64))
     within = lengths[np.ix_(sample, sample)]
     i, j = np.triu_indices(len(sample), 1)
     pairs = np.stack([i, j], axis=1).astype(np.int32)
     limit = MAX_EDGES_PER_SECRET * len(sample)
-    in_spanner = _greedy_spanner(len(sample), pairs, within[i, j], _SPARSE_DILATION, limit)
+    in_spanner = _greedy_spanner(len(sample), pairs, within[i, j], _TUNING.sparse_dilation, limit)
     return bool(in_spanner.sum() <= limit)
 
 
@@ -90,19 +99,21 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
     ----------
     For each dilation a pass over the sorted constraints; distances of all pairs in memory.
     """
-    limit = min(_MAX_EDGES_PER_SECRET_OF_FINE * edges.n, _MAX_EDGES_OF_SPANNER)
-    fine = limit < _MAX_EDGES_OF_SPANNER
+    limit = min(_TUNING.edges_per_secret_of_fine * edges.n, _TUNING.edges_of_spanner)
+    fine = limit < _TUNING.edges_of_spanner
     for dilation in _FINE_DILATIONS:
         in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, dilation, limit)
         if in_spanner.sum() <= limit:
             return edges.subgraph(np.flatnonzero(in_spanner)), fine
-    in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, _SPARSE_DILATION, len(edges))
+    in_spanner = _greedy_spanner(
+        edges.n, edges.pairs, edges.lengths, _TUNING.sparse_dilation, len(edges)
+    )
     return edges.subgraph(np.flatnonzero(in_spanner)), False
 
 
 def seconds_for_spanner(edges: Adjacency) -> float:
     """Estimate the seconds for a spanner of constraints; 0 if no spanner is needed."""
-    return _SECONDS_PER_CONSTRAINT * len(edges) if is_dense(edges) else 0.0
+    return _TUNING.seconds_per_constraint * len(edges) if is_dense(edges) else 0.0
 
 
 def _greedy_spanner(
