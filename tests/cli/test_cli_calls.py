@@ -458,7 +458,13 @@ def test_the_text_of_an_anonymization_is_what_the_command_prints(
 
 
 def test_arguments_of_one_kind_of_counts_are_refused_beside_the_other() -> None:
-    for given, field in (({"by": ["sex"], "unit": "home"}, "unit"), ({"shares": ["1"]}, "shares")):
+    for given, field in (
+        ({"by": ["sex"], "unit": "home"}, "unit"),
+        ({"shares": ["1"]}, "shares"),
+        ({"max_rows": 2}, "max_rows"),
+        ({"by": ["sex"], "max_quantity": 7}, "max_quantity"),
+        ({"by": ["sex"], "leaves_inherit": False}, "leaves_inherit"),
+    ):
         with pytest.raises(dc.InvalidProblemError, match="by") as caught:
             dc.counts({}, dc.PureDP(1, PERSON), columns=["state"], regions=[("GA",)], **given)
         assert caught.value.field == field

@@ -242,7 +242,11 @@ def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out
 
 
 def _models(options: RowJudgeOptions, record: AnonymousTable | None) -> dict[str, list[Any]]:
-    """Take the models of the record, which are what it claims, and those of the options besides."""
+    """Return the models to check by sensitive column: those of the record, then those of the options, each once.
+
+    Where options state models and those of the record cannot be read, the record's are left out, and the report says
+    so. InvalidProblemError for models that cannot be read otherwise. Trivial.
+    """
     models = {} if record is None or _unreadable(options, record) else recorded_models(record)
     for name, listed in read_models(options.demanded(options.sensitive), field="--require").items():
         known = models.setdefault(name, [])

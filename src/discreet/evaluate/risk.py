@@ -301,7 +301,11 @@ def risk(
 
 
 def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a dataframe or a mapping
-    """Raise InvalidProblemError for nested cells of a dataframe in the columns `names`, as for a file."""
+    """Raise InvalidProblemError for lists or records in the cells of the columns `names` of a dataframe, as for a file.
+
+    Lazy frames, mappings, and frames without one of the columns are not looked at. The type of a column decides; only
+    columns of objects are read, each once.
+    """
     if is_lazy(rows):
         return
     columns = getattr(rows, "columns", ())

@@ -130,7 +130,8 @@ def counts(
     InvalidProblemError
         For arguments of one kind of counts beside those of the other, and as the plans.
     BudgetError
-        If the ledger refuses. Nothing was charged or read then.
+        If the ledger refuses. Nothing was charged then, and no value used. Of a CSV file the names and the division
+        into cells were read; with options of reading or rules of recoding, or from standard input, all of it was.
 
     Guarantee
     ---------
@@ -175,6 +176,16 @@ def counts(
     for name, value in beside.items():
         if value is not None:
             raise InvalidProblemError(name, f"none {why}", type(value).__name__)
+    unused = (
+        {"max_rows": max_rows != 1}
+        if by is None
+        else {
+            "max_quantity": max_quantity != 1,
+            "leaves_inherit": not leaves_inherit,
+        }
+    )
+    for name in (name for name, is_stated in unused.items() if is_stated):
+        raise InvalidProblemError(name, f"its default {why}", "another value")
     reading = ReadingOptions.of(
         encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
     )

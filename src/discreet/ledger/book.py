@@ -540,7 +540,12 @@ def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:
 def _append(
     db: sqlite3.Connection, book: Book, kind: str, dataset: str, stated: Mapping[str, Any]
 ) -> None:
-    """Append a line of a `kind` with the time of now and the facts `stated`; refuse a clock far behind for a charge."""
+    """Append a line of a `kind` for `dataset` to the open database and to `book`, in place; the caller commits.
+
+    The line has the time of now, or of the last line if that is later, and the facts `stated` as JSON. A grant or a
+    charge more than the tolerance before the last line is refused with InvalidProblemError; the end of a release
+    never is. Looks at the times of all lines.
+    """
     # A release that was charged is brought to its end, whatever the clock does meanwhile.
     made = _next_time(book, clock_may_be_behind=kind not in {lines.GRANT, lines.CHARGE})
     text = json.dumps(stated, sort_keys=True)

@@ -147,11 +147,29 @@ def column_rate(guarantee: MetricDP) -> Fraction:
 
 
 def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int:
-    """Return the lift that the theorem on tails requires for tails of `rate` a unit; all distances are read."""
+    """Return the least lift, in integer units of weight, by the theorem on tails, for tails that decay at `rate`.
+
+    Parameters
+    ----------
+    space
+        From 2 to 5,120 places. All distances are read: ``O(n^2)``, and three of them for the defect of triangles.
+    guarantee
+        The guarantee of the channel.
+    rate
+        Nats per unit of distance, below epsilon, as :func:`column_rate` returns it.
+
+    Raises
+    ------
+    InvalidProblemError
+        If nothing of epsilon is left to the lift.
+    """
     everything = space.distances[np.triu_indices(space.n, 1)]
     shortest = int(everything.min())
     column = guarantee.epsilon * (1 - SHARE)
     spare = column * shortest - rate * (shortest + triangle_defect(space))
+    if spare <= 0:
+        expected = "distances that keep the triangle inequality up to a small part of the shortest"
+        raise InvalidProblemError("places", expected, "others")
     return least_lift(spare / 2**space.scale_bits)
 
 

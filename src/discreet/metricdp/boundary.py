@@ -249,10 +249,12 @@ def every_pair(layout: Layout) -> Chains:
 
 
 def inner_pairs(layout: Layout) -> Chains:
-    """Return chains for the pairs of boundary records whose shortest path runs through the inside of a block.
+    """Return chains of the pairs of a block's boundary records that are joined through its inside, pruned.
 
-    With the stated constraints of the boundary they imply all others, so that the master's feasible set is the same as
-    with :func:`every_pair`.
+    Left out are pairs that are stated, that are implied by the others, or more than 20 nats apart. With the stated
+    constraints of the boundary they imply all others, so that the master's feasible set is the same as with
+    :func:`every_pair`. One search by Dijkstra for each boundary record in its block, all pairs of a block's boundary
+    in memory, and a prune of them.
     """
     edges = layout.edges
     best: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}

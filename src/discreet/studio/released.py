@@ -72,7 +72,13 @@ def removed_if_empty(place: Path) -> Iterator[None]:
 
 
 def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
-    """List the kept releases, the latest first: what and when, by which guarantee, and files with what they hold."""
+    """List the kept releases below `root`, the latest first; empty where there is no such folder.
+
+    `known`: what may be published, such as ``"counts"``, to its files, each with what it holds. A release is a dict
+    of ``name`` of its folder, ``kind``, ``when`` in UTC, ``guarantee`` as a sentence, and ``files``, pairs of a name
+    and what it holds, of those that are there. Reads one small record a release; ``guarantee`` says if it cannot be
+    read.
+    """
     releases = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if not _NAME.fullmatch(folder.name) or not folder.is_dir():

@@ -251,7 +251,11 @@ def _recognized(head: bytes) -> str:
 
 
 def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
-    """Yield the bytes of a compressed file in pieces; raise InvalidProblemError for a damaged one."""
+    """Yield the bytes of a compressed file in pieces of 1 MiB; `packed` is ``".gz"`` or ``".zst"``.
+
+    Linear, in the memory of one piece. While it is read: InvalidProblemError for a damaged file or where zstandard is
+    missing, OSError where the file cannot be opened. `request` names it in messages.
+    """
     damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     opener: Any = gzip.open
     if packed == ".zst":

@@ -36,7 +36,34 @@ def _strategies() -> ModuleType:
 def rationals(
     min_value: Exact = "1/100", max_value: Exact = 10, *, max_denominator: int = 100
 ) -> SearchStrategy[Fraction]:
-    """Fractions from `min_value` to `max_value` with denominators up to `max_denominator`."""
+    """Fractions from `min_value` to `max_value`, both included, with denominators up to `max_denominator`.
+
+    Parameters
+    ----------
+    min_value, max_value
+        Ends, read exactly. The denominator of each must be at most `max_denominator`.
+    max_denominator
+        The largest denominator of a drawn fraction.
+
+    Returns
+    -------
+    SearchStrategy
+        A strategy of :class:`fractions.Fraction`.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an end that is no number.
+    ImportError
+        Without Hypothesis.
+    hypothesis.errors.InvalidArgument
+        At the first draw, for ends in the wrong order or with a larger denominator.
+
+    Examples
+    --------
+    >>> rationals("1/2", 3, max_denominator=4)
+    fractions(min_value=Fraction(1, 2), max_value=Fraction(3, 1), max_denominator=4)
+    """
     low, high = to_fraction(min_value, "min_value"), to_fraction(max_value, "max_value")
     strategy: SearchStrategy[Fraction] = _strategies().fractions(
         low, high, max_denominator=max_denominator

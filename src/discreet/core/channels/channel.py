@@ -204,12 +204,15 @@ class Channel:
         return hashlib.sha256(head + self.limbs.astype("<u8").tobytes()).hexdigest()
 
     def row(self, secret: int) -> list[int]:
-        """Return a new list of the integer weights of one secret, one for each report.
+        """Return a new list of the integer weights of one secret, one for each report, with the sum `total`.
+
+        ``O(n_reports)``. With several limbs the first call joins `weights` of all secrets, ``n_secrets * n_reports``
+        Python integers, and keeps them.
 
         Raises
         ------
         InvalidProblemError
-            When there is no such secret.
+            When there is no such secret, or it is no integer.
         """
         stated: Any = secret
         if not isinstance(stated, int | np.integer) or isinstance(stated, bool):

@@ -2,8 +2,7 @@ r"""Benders decomposition of block-angular programs: the master guesses, the blo
 
 The master holds a variable :math:`w_l` for the cost of each block and minimizes over what is known of it so far; a
 block solved at the master's point x returns its cost with a linear function below it (an optimality cut), or the proof
-that x leaves it no point (a feasibility cut). The master's value rises towards the optimum, the best point found falls
-towards it.
+that x leaves it no point (a feasibility cut). The master's value and the best point found close in on the optimum.
 
 *In-out separation.* Where a feasible point of the whole is known, the blocks are asked at a point between it and the
 master's, and every better point replaces it. Without that the master jumps from corner to corner.
@@ -60,16 +59,13 @@ class _Tolerances(NamedTuple):
 
     cut_violation: float = 1e-9
     """Least violation of a cut that is added, relative to the size of the cut."""
-
     feasibility: float = 1e-6
     """Largest violation of a row or a bound at a point that counts as feasible."""
-
     second_solve: float = 1e-7
     """Tolerance for a second solve of blocks that the first reports infeasible by rounding."""
 
 
 _TOLERANCES = _Tolerances()
-
 _SHRINK, _GROW, _LEAST_STEP = 0.7, 1.3, 0.1
 """How the step from the inner point changes after a query that failed, and after one that did not."""
 

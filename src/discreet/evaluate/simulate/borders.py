@@ -154,6 +154,9 @@ def attack_borders(request: AttackRequest) -> Attacked:
 def laws_of(mechanism: PublishedPoints) -> NetLaws:
     """Take the published integers of a mechanism, to be judged by code that knows nothing else of it.
 
+    One noise is spread to the row of each control point: time and memory ``O(V K)`` for V control points and K
+    reports.
+
     Raises
     ------
     InvalidProblemError

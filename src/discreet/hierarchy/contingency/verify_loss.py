@@ -413,7 +413,13 @@ def _block(tree: _RegionKinds, top: int, regions: list[int]) -> tuple[float, lis
 
 
 def _diagonal(matrix: Floats, norms: Floats) -> Floats:
-    """Diagonal of ``Y^T K`` for a matrix Y near the polar factor of K, divided by its norm; rounded down."""
+    """Bound the diagonal of ``Y^T K`` from below, where Y is the polar factor of K divided by a bound on its norm.
+
+    `matrix` is K, ``(rows, columns)``; `norms` ``(columns,)`` are the Euclidean norms of its columns before anything
+    was subtracted from them, and scale the margin for rounding. The result is ``(columns,)``, zeros for a matrix of
+    zeros. Singular values below FLOAT_ERROR of the largest are left out. One SVD: ``O(rows columns min(rows,
+    columns))``.
+    """
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
     mask = values > FLOAT_ERROR * values[0]
     if not mask.any():

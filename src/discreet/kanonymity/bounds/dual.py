@@ -140,7 +140,13 @@ class DualBound:
                 return
 
     def _advance(self, added: int) -> bool:
-        """Lower the slack once a proof reaches the program's value; return whether the last one did."""
+        """Set share and slack after a round that added `added` classes; return whether the bound is final.
+
+        The share of the center in trial points is at most 1/2 after new classes; without new ones it falls by 1/4.
+        The slack stays while there are new classes and the proof is below its part of the program's value. Else the
+        next smaller one is taken; the last, 0, only after a round without new classes at share 0. Such a round at
+        slack 0 makes the bound final. Linear in the points.
+        """
         self.share = min(self.share, 0.5) if added else max(0.0, self.share - 0.25)
         value = float(self.counts @ self.best)
         if (

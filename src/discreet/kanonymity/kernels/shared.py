@@ -73,11 +73,14 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
     cost: int,
     k: int,
 ) -> None:
-    """Lower B for rows `begin` to ``end - 1`` to the narrowest interval around each that k rows share, plus `cost`.
+    """Lower B for entries `begin` to ``end - 1`` to the narrowest interval around each that k rows share, plus `cost`.
 
-    K, N and B are rows, their numbers and bounds; K and B behind `end`, and `into`, are working memory. Of the
-    shortest runs of k rows, whose ends rise together, those around a row are neighbors, and a queue keeps the
-    narrowest of them; else an interval ends at the row, and begins where the last run before it does. Linear.
+    Entry i stands for ``N[i]`` rows with the atom ``K[i]`` of the last column, ascending; ``B[i]`` is the least cost
+    found for them yet, `cost` what the fixed cells of the other columns cost, in whole numbers. An interval costs as
+    in :class:`Lattice`. K and B from `end` to ``2 end - begin`` and `into` from `end` on are overwritten.
+
+    Of the shortest runs of k rows, whose ends rise together, those around an entry are neighbors, and a queue keeps
+    the narrowest of them; else an interval ends at the entry, and begins where the last run before it does. Linear.
     """
     shift, widest = end - begin, L.sizes[-1]
     stop, total = begin, int(N[begin])

@@ -396,7 +396,12 @@ def _of_numpy(array: NDArray[Any], name: str) -> Values:
 
 
 def _of_objects(values: list[Any], name: str) -> Values:
-    """Return codes by row and the value of each code, from Python's objects, one by one; equal values have one code."""
+    """Return int64 codes by row, and the value of each code, from Python's objects, one by one.
+
+    Two values have one code only if their types and stored values are the same: 1, 1.0 and True have three. ``None``
+    and Pandas's NA and NaT are one missing value. Raises InvalidProblemError, naming the column `name`, for other
+    types than those of tables. One look-up a row.
+    """
     number: dict[Hashable, int] = {}
     first_values: list[Any] = []
     codes = np.empty(len(values), dtype=np.int64)

@@ -194,7 +194,8 @@ class Problem:
         rows = rows[np.argsort(all_labels[rows], kind="stable")]
         sizes = np.bincount(all_labels[rows])
         if all_labels.shape != (self.n,) or (sizes == 0).any() or (all_labels < -1).any():
-            raise InvalidProblemError("labels", f"{self.n} classes without gaps", all_labels.shape)
+            expected = f"a class for each of {self.n} rows, numbered from 0 without gaps, or -1"
+            raise InvalidProblemError("labels", expected, "others")
         shape = (len(sizes), self.m)
         if not len(sizes):
             zeros = np.zeros(shape, np.int32)
@@ -215,10 +216,25 @@ class Problem:
     def loss_of(self, labels: ArrayLike) -> float:
         """Return the information loss of a partition: the sum over all cells, not a mean.
 
-        `labels` are as of :meth:`boxes`, with its errors. A row with a label below 0 is suppressed, and costs the
-        weights of all columns. The cost is that of :meth:`boxes`.
+        Parameters
+        ----------
+        labels
+            ``(n,)`` integers: the class of each row, numbered from 0 without gaps; -1 for a suppressed row, which costs
+            the weights of all columns.
 
-        ``(n,)`` integers: the number of the class of each row.
+        Returns
+        -------
+        float
+            The sum over all rows and columns of weight times cost.
+
+        Raises
+        ------
+        InvalidProblemError
+            If there is not one label for each row, a label is below -1, or a class between 0 and the largest is empty.
+
+        Complexity
+        ----------
+        That of :meth:`boxes`: ``O(n (m + log n))``, with a sort more for each column of sets.
         """
         boxes = self.boxes(labels)
         suppressed = self.n - int(boxes.sizes.sum())

@@ -55,7 +55,8 @@ class ClosedForm:
     ) -> Made | None:
         """Solve the system of anchors with equal row totals, and name each report after the cheapest place: ``O(K^3)``.
 
-        Returns the channel, not verified yet; ``None`` if an anchor would be negative. `limits` are not used.
+        Returns the channel, not verified yet; ``None`` if an anchor would be negative or the system is singular.
+        Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places. `limits` are not used.
         """
         del limits
         stated = need_problem(problem, "closed-form")

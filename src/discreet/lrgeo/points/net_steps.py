@@ -253,12 +253,16 @@ class NetIterate:
         return mean
 
     def bound(self, L: NDArray[np.float32], rho: float) -> float:
-        """Return the lower bound of multipliers, rounded down; any are allowed, and made valid first. ``O(nodes K)``.
+        """Return a lower bound on the expected loss of every table that keeps the condition, from any multipliers.
+
+        Rounded down, in the unit of `cost`; far below 0 for poor multipliers. ``O(nodes K)`` time, some ``(V, K)``
+        tables of float64. The object is not changed.
 
         Parameters
         ----------
         L
-            The multipliers, in the layout of ``D``.
+            ``(blocks, nodes, 3, 64)`` float32, as ``self.L``: p in both directions, and q, which is not read: it is
+            taken as the length of p.
         rho
             Nats a cell, at least those of the guarantee.
 

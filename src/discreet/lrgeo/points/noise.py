@@ -86,7 +86,7 @@ class NoiseMechanism(NoiseRows, PublishedNet):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many reports, control points and nodes of the torus there are."""
+        """Sizes by name: ``"reports"``, ``"control points"`` of the net, and ``"nodes"`` of the torus of the noise."""
         columns, rows = self.net.points
         return {"reports": self.K, "control points": columns * rows, "nodes": self.noise.size}
 

@@ -441,7 +441,9 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
 def _convolution(height: int, width: int, rate: float) -> Operator:
     """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform.
 
-    Vectors are ``(height * width,)``, distances in steps of the grid. ``O(n log n)`` each.
+    Vectors are ``(height * width,)`` float64, row by row, non-negative and of magnitude about 1; distances are in
+    steps of the grid. Errors are about ``2^-52`` of the largest entry, and no entry of a result is below ``2^-52``,
+    not even for zeros. ``O(n log n)`` each, on a torus of ``4 n`` nodes.
     """
     from scipy.fft import irfft2, next_fast_len, rfft2
 

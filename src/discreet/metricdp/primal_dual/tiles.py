@@ -180,7 +180,11 @@ class Tile(TileState):
         self.sums = kernels.step(tile, y[self.secrets], constraints, sizes, self.moved)
 
     def set_anchor(self) -> tuple[float, float]:
-        """Move the anchor to the point; return the squared distances moved by variables and multipliers."""
+        """Make the point the new anchor; return how far variables and multipliers are from the old one, squared.
+
+        Floats, in scaled variables. X and L are changed too: negative and tiny entries become 0; G, what multipliers
+        add to reduced costs, is summed anew. Linear in the entries of X and L.
+        """
         from discreet.metricdp.kernels.primal_dual import anchor, anchor_prices
 
         ends = self.edges.pairs

@@ -123,9 +123,11 @@ class LazyThinning:
             return element, kind
 
     def _bounds_of(self, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return upper bounds on the gains of all pairs, ``(elements, kinds)``.
+        """Return the stored upper bounds on gains, ``(m, kinds)`` int64, where m - 1 is the largest candidate so far.
 
-        Unknown ones of `candidates` ``(m,)`` computed.
+        Gains of the `candidates`, at least one, that are not known yet are evaluated and stored first. Rows of
+        elements that never were candidates are 0 and bound nothing. It is the array itself, in units of the
+        objective, and no copy.
         """
         state = self._state
         if self._bounds is None or self._known is None:

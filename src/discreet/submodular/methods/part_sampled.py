@@ -58,7 +58,7 @@ class SampledCandidates(GreedyDraws):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the method, for the record of a release."""
+        """The arguments for the record of a release: ``"gamma"``, exact, as text, and ``"lazy"``, a boolean."""
         return {"gamma": str(self.gamma), "lazy": self.lazy}
 
 

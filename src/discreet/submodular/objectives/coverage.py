@@ -221,7 +221,11 @@ class Coverage(Objective):
         return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        ``O(n_records + n_elements)``; all gains then take ``n_elements * n_records / 64`` words. InvalidProblemError
+        for another mask than one boolean for each record.
+        """
         return _Reached(self, self._bits, self._left(records))
 
     def served(self) -> NDArray[Any]:
@@ -379,7 +383,7 @@ class WeightedCoverage(Objective):
     Raises
     ------
     InvalidProblemError
-        For edges or weights that make no sense.
+        For edges of other lengths, or no numbers as weights. Edges of unknown records or elements do not count.
 
     Examples
     --------
@@ -429,7 +433,11 @@ class WeightedCoverage(Objective):
             array.setflags(write=False)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        Copies the weights: ``O(n_records + n_elements)``; all gains then take ``O(n_edges)``. InvalidProblemError for
+        another mask than one boolean for each record.
+        """
         mask = kept_records(records, self.n_records)
         left = self._weights.copy()
         if mask is not None:
@@ -439,9 +447,12 @@ class WeightedCoverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
+        """Compute ``E[F(R + e)] - E[F(R)]`` for each element e, where R holds each element with its probability in `x`.
 
-        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
+        `x` is ``(n_elements,)``, in [0, 1]; `records` a boolean mask ``(n_records,)`` of those that count, by default
+        all. The result is ``(n_elements,)`` float64 in whole records (units of 1), each record's part rounded down to
+        ``2^-24``; see :meth:`Objective.multilinear_marginals`. ``O(n_edges + n_records)``. InvalidProblemError for
+        other shapes or values.
         """
         p = probabilities(x, self.n_elements)
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)

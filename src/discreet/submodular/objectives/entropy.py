@@ -167,7 +167,7 @@ class MutualInformation(_OfCells):
     Raises
     ------
     InvalidProblemError
-        For features or labels that are no integers, or do not fit each other.
+        For features and labels of shapes that do not fit each other. What is no integer counts as 0.
 
     Notes
     -----
@@ -211,7 +211,19 @@ class MutualInformation(_OfCells):
     def level(self, cells: NDArray[np.int64]) -> int:
         """Return the sum of f over the cells with the label less that without it. Private.
 
-        In units of ``2^-scale_bits``; `cells` ``(n_records,)`` are the numbers of the records' cells.
+        Parameters
+        ----------
+        cells
+            ``(n_records,)`` number of the cell of each record, from 0; gaps are allowed.
+
+        Returns
+        -------
+        int
+            In units of ``2^-scale_bits``; f is applied to the number of records in each cell.
+
+        Complexity
+        ----------
+        ``O(n_records + n_values * max(cells))`` time and memory: cells are counted up to the largest number.
         """
         return self.sum_over(cells * self._n_values + self._labels) - self.sum_over(cells)
 
