@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def new_name() -> str:
-    """Draw the name of a release."""
+    """Draw the name of a release: 22 letters of 128 random bits, so that it cannot be guessed."""
     return secrets.token_urlsafe(16)
 
 
@@ -100,7 +100,7 @@ def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict
 
 
 def _guarantee(record: Path) -> str:
-    """Read the sentence of a record's guarantee; a record that cannot be read has none."""
+    """Return the sentence of a record's guarantee, or one that says that the record cannot be read."""
     from discreet.core.errors import DiscreetError
     from discreet.core.guarantee import guarantee_from_dict
 

@@ -47,7 +47,7 @@ _PIECE = 1 << 20
 
 
 def uploaded(request: Request) -> Path:
-    """Return the file that came with a request."""
+    """Return the path of the file that came with a request; KeyError for a path of the studio that takes no file."""
     path: Path = request.scope[_PLACE]
     return path
 
@@ -129,7 +129,7 @@ _BODY = (b"content-length", b"transfer-encoding", b"content-type")
 
 
 def _nothing(receive: Receive) -> Receive:
-    """Return a function that sends an empty body, and then the messages of `receive`."""
+    """Return a receive function that gives one empty body, and then the messages of `receive`."""
     sent = False
 
     async def replay() -> Message:
