@@ -107,7 +107,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kind(attribute: Attribute) -> str:
-    """Return the kind of a column in words."""
+    """Return the kind of a column in words, with its weight if that is not 1."""
     if isinstance(attribute, Numeric):
         kind = "a number, published as an interval"
     elif isinstance(attribute, Categorical):

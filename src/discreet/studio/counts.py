@@ -150,6 +150,9 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLay
 def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
     """Read the guarantee, the method and the parts of the budget.
 
+    The `form` holds ``method`` (the default if empty), ``notion``, ``amount`` and ``levels``; `neighbors` is the
+    relation of the layout. The promise's arguments are ``method`` and ``levels``.
+
     Raises
     ------
     InvalidProblemError

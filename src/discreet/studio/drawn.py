@@ -73,6 +73,8 @@ class Panel:
 def draw_frontier(rows: Sequence[Mapping[str, Any]]) -> list[Panel]:
     """Draw risk and loss against k, from k on the left to k on the right at equal steps.
 
+    Returns two panels, of risk and of loss, with positions in units of SVG; no panel without rows.
+
     Parameters
     ----------
     rows

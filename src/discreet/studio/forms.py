@@ -153,7 +153,8 @@ def _attribute(
     Raises
     ------
     InvalidProblemError
-        For a missing or unknown kind, a weight that is not positive, an unknown format of dates, a taxonomy that lacks a value of the table, or cells of text whose meaning is unclear if there is no taxonomy.
+        For a missing or unknown kind, a weight that is not positive, an unknown format of dates, a taxonomy
+        that lacks a value of the table, or cells of text whose meaning is unclear if there is no taxonomy.
     """
     name, kind = column.name, form.get(f"kind-{at}", "")
     weight = number_of(form, f"weight-{at}", f"Weight of {name}", default=1.0)

@@ -180,7 +180,9 @@ def _end_with_parent() -> None:
 
 
 def refusal(error: DiscreetError) -> dict[str, str]:
-    """Return ``message``, a sentence, and ``code`` and ``field`` of an error (empty where it has none), for status 400.
+    """Return the body of an answer of status 400: ``message``, a sentence, and ``code`` and ``field`` of a refusal.
+
+    The last two are empty for an error that has none.
 
     Examples
     --------

@@ -138,6 +138,8 @@ def write_categories(table: pl.DataFrame) -> str:
 def read_categories(text: str) -> dict[str, Any]:
     """Read categories from lines ``sex: F, M``, or from JSON as ``discreet counts --domain`` takes it.
 
+    Returns attribute -> list of its categories; what JSON holds is not checked further. At most a million letters.
+
     Raises
     ------
     InvalidProblemError

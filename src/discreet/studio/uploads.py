@@ -72,7 +72,11 @@ class Uploads:
         self._limits = limits
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Handle one connection's request."""
+        """Write the file of an upload to its workspace's folder, pass the request on without a body, delete the file.
+
+        Other requests are passed on unchanged. 400 for a closed page, or a file that is cut off, late or finds no
+        room; 413 for too large a file.
+        """
         match = _FILES.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if match is None or scope["method"] != "POST":
             await self._app(scope, receive, send)

@@ -40,7 +40,7 @@ _PROTOCOL = b"discreet-protocol"
 
 
 def refusal(error: str, message: str) -> bytes:
-    """Write a refusal as a JSON body.
+    """Return a refusal as a JSON body: `error` is one word for programs, `message` a sentence for people.
 
     Examples
     --------
@@ -130,7 +130,10 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str) -> bool:
-        """Take a token, or say that there is none."""
+        """Take a token of an address and return ``True``, or return ``False`` if it has less than one.
+
+        A new address has a full bucket; the address that was silent longest is forgotten beyond the limit. ``O(1)``.
+        """
         now, full = self._clock(), float(self._limits.burst)
         left, then = self._buckets.pop(address, (full, now))
         left = min(full, left + (now - then) * self._limits.rate)
@@ -177,7 +180,10 @@ class Guard:
         self._warned: set[str] = set()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Handle one connection's request."""
+        """Pass a request on once its body is read, or answer it with a refusal (400, 408, 413 or 429).
+
+        Close web sockets. 500 where the application fails before it answers. Other scopes are passed on unchanged.
+        """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -214,7 +220,11 @@ class Guard:
         return None
 
     def _client(self, scope: MutableMapping[str, Any]) -> str:
-        """Return the client that a request counts for: that of the connection, or that which a trusted proxy names."""
+        """Return the name that a request counts for.
+
+        The client of the connection, or the one that a trusted proxy names. Headers from others, and a proxy that
+        names none or two, are warned of once and not used.
+        """
         peer = str((scope.get("client") or ("unknown", 0))[0])
         headers = [each for each in scope["headers"] if each[0] in HEADERS]
         if not headers:
@@ -259,7 +269,10 @@ class Guard:
     async def _pass(
         self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: Send
     ) -> None:
-        """Pass the request on, with the body that was read; answer 500 if the application fails before it begins to."""
+        """Pass the request on, with the `body` that was read; answer 500 if the application fails before it begins to.
+
+        A failure is logged by its place and not raised; headers are added that the application has not set.
+        """
         is_cut, begun = False, False
 
         async def replay() -> Message:
@@ -297,7 +310,7 @@ _PART = 64 << 10
 
 
 async def _send_in_parts(send: Send, message: Message) -> None:
-    """Send a message; a long body in parts, each when the client has taken the one before."""
+    """Send an ASGI message; a body beyond 64 KiB in parts, each when the client has taken the one before."""
     body = message.get("body", b"")
     for start in range(0, len(body) - _PART, _PART):
         part = body[start : start + _PART]
