@@ -166,7 +166,11 @@ def write_pages(
     attributes: Sequence[Attribute],
     options: AnonymizeOptions,
 ) -> None:
-    """Write the report of the published table and that for the curator, if requested."""
+    """Write the report of the published table and that for the curator to the paths of the options, if requested.
+
+    Both are readable for their owner alone. `original` is the table as read, private; `attributes` say how its
+    quasi-identifiers were read. InvalidProblemError for a file that cannot be written.
+    """
     headline = "An anonymized table, with its proof"
     about: dict[str, Any] = {"private": True, "attributes": attributes}
     write_page(options.report, "kanonymity", made, headline=headline, **about)
@@ -203,9 +207,9 @@ def emit_facts(
     measured: dict[str, Any],
     rows: Sequence[tuple[str, object]],
 ) -> None:
-    """Print the facts of an anonymization.
+    """Print the facts of an anonymization as JSON or text: facts shared by tables in memory and in files, then more.
 
-    Facts shared by tables in memory and in files, then `measured` and `rows`.
+    `measured` are more facts for JSON, `rows` name and value for the text. Private: losses are of the original.
     """
     search = made.diagnostics
     shared = ("information_loss", "mean_loss", "lower", "gap", "suppressed")

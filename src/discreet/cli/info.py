@@ -62,7 +62,11 @@ def info(options: InfoOptions) -> None:
 
 
 def describe(design: MetricDesign) -> dict[str, Any]:
-    """Return the facts that `design` and `info` have in common."""
+    """Return the facts that `design` and `info` have in common, by name.
+
+    Loss and bounds, guarantee, sizes, certificate. Plain values for JSON, ``loss_by_secret`` a list for all secrets.
+    Nothing is checked.
+    """
     scope = design.guarantee.space_scope
     return {
         "loss": design.upper,
@@ -116,7 +120,10 @@ def _provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
 
 
 def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tuple[str, object]]:
-    """Return rows of text about the loss of a design, its lower bound, loss by secret, and the method."""
+    """Return rows, name and text, about the loss of a design, its lower bound, its quantiles, and the method.
+
+    `labels` name the secret with the greatest loss; None names it by number.
+    """
     links = design.guarantee.links_in_words
     median, most, worst = map(printed.at_most, design.loss_quantiles.values())
     at = int(design.loss_by_secret.argmax())
@@ -156,7 +163,10 @@ def _stated(kind: str, stored: AnchoredArtefact | Mechanism | PublishedPoints) -
 
 
 def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
-    """Return what a file states about its channel, as plain values."""
+    """Return what a file states about its channel, by name: `_stated`, sizes, rate, lift and totals_share.
+
+    Unchecked.
+    """
     channel = stored.channel
     sizes = {"secrets": channel.n_secrets, "reports": channel.n_reports, "ball": len(channel.ball)}
     return {
@@ -187,7 +197,10 @@ def _anchored_rows(stored: AnchoredArtefact) -> Rows:
 def describe_mechanism(
     kind: str, stored: Mechanism | PublishedPoints
 ) -> tuple[dict[str, Any], Rows]:
-    """Return what a mechanism for places or for every point states: plain values, and rows of text."""
+    """Return what a mechanism for places or for every point states: plain values for JSON, and rows of name and text.
+
+    `kind` is that of its file. Nothing is checked.
+    """
     from discreet.lrgeo.places.space import per_unit
     from discreet.lrgeo.points.published import PublishedPoints
 

@@ -175,7 +175,7 @@ def _known(command: Any) -> dict[str, bool]:  # noqa: ANN401 - a class that depe
 def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:  # noqa: ANN401 - as above
     """Replace spellings of options by ours, and write each as a word of its own, with its value behind it.
 
-    What was replaced is added to `notes`.
+    What was replaced is added to `notes`, as "--qi as --quasi". Unknown words stay as they are.
     """
     known, made, is_value = _known(command), [], False
     for at, word in enumerate(words):
@@ -201,7 +201,7 @@ def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:
 
 
 def _is_joined(typed: str, known: dict[str, bool]) -> bool:
-    """Test whether a word is a short option with its value, as in ``-k5``, or several flags, as in ``-qv``.
+    """Return whether a word is a short option with its value, as in ``-k5``, or several flags, as in ``-qv``.
 
     `known` maps options to whether they take a value.
     """
@@ -239,7 +239,10 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
 
 
 def _values(words: Sequence[str], name: str, command: Any) -> list[str]:  # noqa: ANN401 - as above
-    """Rewrite the values of options: lists of names become one word, and numbers lose their other forms."""
+    """Rewrite the values of options: lists of names become one word, and numbers lose their other forms.
+
+    `words` come from `_options`; `name` is the command's. Returns all words; an unknown value stays as it is.
+    """
     known = _known(command)
     takes_file = any(not one.opts[0].startswith("-") for one in command.params)
     after = {word: value for word, value in pairwise(words) if word in {"--unit", "--epsilon"}}

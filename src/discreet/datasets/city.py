@@ -254,7 +254,10 @@ def _river(generator: Generator, radius: float) -> NDArray[np.float64]:
 def _throw(
     generator: Generator, n: int, radius: float, river: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Draw n junctions ``(n, 2)``, each only where it is not too close to the others and not in the water."""
+    """Draw n junctions ``(n, 2)`` in a disc of `radius` km, each only where it is not too close to others and water.
+
+    The spacing shrinks with each refusal, so that it ends. ``O(n)`` for each point that is tried.
+    """
     joined: list[NDArray[np.float64]] = []
     crowded = 0
     while len(joined) < n:

@@ -60,7 +60,7 @@ def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
 
 
 def zip_paths() -> list[tuple[str, str, str]]:
-    """Return the postal codes of the synthetic patients and their prefixes, as paths of a taxonomy.
+    """Return the 40 postal codes of the synthetic patients as paths of a taxonomy: two prefixes and the code, texts.
 
     Examples
     --------

@@ -96,6 +96,8 @@ def try_choice(
 ) -> Attacked:
     """Play whether one made record was among those that decided.
 
+    Returns the finding, private for real records.
+
     Parameters
     ----------
     f, without
@@ -103,7 +105,7 @@ def try_choice(
     matroid, guarantee
         What may be chosen, and what is promised.
     trials
-        Games, 40 or more; each is a release with seeded or system randomness.
+        Games, 40 or more; each is a release.
     """
     from discreet.evaluate.attack.membership import attack_membership
     from discreet.submodular import release
