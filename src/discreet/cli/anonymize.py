@@ -210,6 +210,8 @@ def _save_key(
     """Write the key by which the curator verifies that classes have k persons beside the output; print its path.
 
     Nothing happens without ``--person``.
+
+    The file holds the number of the person of each row, in the order of the published rows, and is private.
     """
     from discreet.artefact.anonymous import save_persons
 

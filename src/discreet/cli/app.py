@@ -160,7 +160,10 @@ def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException
 
 
 def _is_loop(text: str) -> bool:
-    """Return whether a word of the command line names a path whose links lead back to it."""
+    """Return whether a word of the command line names a path whose links lead back to it.
+
+    `text` may be an option with its value, or NAME=PATH; False for what is no path.
+    """
     try:
         Path(text.rpartition("=")[2].rpartition(":")[2]).stat()
     except OSError as error:
@@ -171,7 +174,10 @@ def _is_loop(text: str) -> bool:
 
 
 def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
-    """Return a refusal of the argument whose path is too long for a file, wherever it was first used."""
+    """Return a refusal of the argument whose path is too long for a file, wherever it was first used.
+
+    `error` is of the system, with the name of the file; "a path" stands for an argument that is not found.
+    """
     option = "a path"
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, _, value = argument.partition("=")

@@ -219,6 +219,8 @@ def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
 def with_orders(required: Sequence[str], orders: Sequence[str]) -> list[str]:
     """Add the stated order of a column of text to its demands of ordered closeness.
 
+    `required` are demands ``NAME=MODEL``, `orders` texts ``NAME=LOW,...,HIGH``. Returns the demands in their order.
+
     Raises
     ------
     InvalidProblemError
@@ -314,7 +316,11 @@ def _attribute(
     weight: float,
     stated: dict[str, dict[str, Any]],
 ) -> Attribute:
-    """Return the attribute of one column, as an option in `stated` describes it, or else by its values."""
+    """Return the attribute of column `name` of `table`, as an option in `stated` describes it, or else by its values.
+
+    `weight` is its weight in the loss. A taxonomy is read from its file; a column whose kind is not stated is
+    scanned.
+    """
     option = next((option for option, columns in stated.items() if name in columns), "")
     value: Any = stated[option][name] if option else None
     match option:
@@ -358,7 +364,9 @@ def _prefixes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Read ``NAME``, ``NAME=FORMAT`` and ``NAME=FORMAT:year``, the finest level that is published.
+    """Return column -> format ("" if not stated) and finest level, from ``NAME`` and ``NAME=FORMAT:year``.
+
+    InvalidProblemError for an unknown format; the level, "day" if not stated, is not checked here.
 
     Examples
     --------
@@ -410,7 +418,7 @@ def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:
 
 
 def _bounds(text: str) -> tuple[float | None, float | None]:
-    """Read ``LOW:HIGH``, either of which may be missing, from ``NAME=LOW:HIGH``; refuse anything else."""
+    """Return low and high of ``LOW:HIGH``, None for a missing one; InvalidProblemError for other forms or numbers."""
     ends = _BOUNDS.fullmatch(text)
     if ends is None:
         raise InvalidProblemError("--bounds", "NAME=LOW:HIGH", repr(text))

@@ -399,6 +399,8 @@ def render_counts(
     """Render what may be published, and nothing else, as text or JSON: no time, which depends on the records.
 
     `left` is what the ledger has left, `more` the facts of this kind of counts.
+
+    `outcome` is the release, or an outcome without a guarantee.
     """
     tree = outcome.result.frame.tree
     data = outcome_facts(

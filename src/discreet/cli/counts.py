@@ -164,7 +164,10 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
 
 
 def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
-    """Render what a release of tables would do and cost, as text or JSON."""
+    """Render what a release of tables would do and cost, as text or JSON.
+
+    Public facts and expected standard errors; with ``--plan-count`` also coefficients of variation of such a count.
+    """
     proved, count = planned.proved, options.plan_count
     stated = {
         "cost": planned.cost,

@@ -433,7 +433,10 @@ def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
 
 
 def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
-    """Return the worst loss with its bounds, and the loss and weight of each prior, as text."""
+    """Return the worst loss with its bounds, and the loss and weight of each prior, as text.
+
+    One line for the worst loss, with its bounds, and one for each prior; losses are rounded up.
+    """
     lines = [f"worst expected loss  {printed.bounds(made.lower, made.upper)}"]
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True

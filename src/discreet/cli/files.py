@@ -64,9 +64,9 @@ def channel_kind(path: str) -> str:
 
 
 def open_any(path: str) -> Artefact | AnchoredArtefact:
-    """Return the channel of a file, an Artefact with a table or an AnchoredArtefact without; nothing is verified.
+    """Return the channel of the file at `path`: an Artefact with a table, or an AnchoredArtefact without.
 
-    InvalidProblemError, naming CHANNEL, for files of other kinds or damaged ones.
+    Its claims are not verified. InvalidProblemError, naming CHANNEL, for files of other kinds or damaged ones.
     """
     from discreet.artefact import load_anchored
     from discreet.artefact.reader import read
@@ -85,6 +85,8 @@ def write_channel(
     """Write a design with the names of its secrets to `path`, in the library's own format; nothing without a path.
 
     Raises InvalidProblemError, naming ``--output``, as :func:`discreet.artefact.save`.
+
+    `labels` are names of the secrets in their order, or None.
     """
     if path is None:
         return
@@ -260,7 +262,7 @@ def _with_record(path: str) -> tuple[Path, Path, Path]:
 
 
 def _identity(path: Path) -> object:
-    """Return the identity of a file under any of its names, such as links, or letters of another case."""
+    """Return device and inode of the file at `path`, the same under all its names, or its resolved path if missing."""
     try:
         status = path.stat()
     except OSError:

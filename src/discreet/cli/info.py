@@ -93,7 +93,10 @@ def describe(design: MetricDesign) -> dict[str, Any]:
 
 
 def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
-    """Return rows of text about a stored design."""
+    """Return rows of text about a stored design.
+
+    Name and value; `labels` name isolated secrets, None numbers them.
+    """
     channel, scope = design.channel, design.guarantee.space_scope
     rows: Rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
     rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports)]
@@ -105,7 +108,10 @@ def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
 
 
 def _provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
-    """Return rows of text about the public inputs, parameters and versions behind a file."""
+    """Return rows of text about the public inputs, parameters and versions behind a file.
+
+    Name and text; a digest is cut to 16 digits. A seed is stated as not private.
+    """
     seeded = [("private", "no: made with a seed")] if provenance.seeded else []
     return [
         *(
@@ -147,7 +153,10 @@ def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tupl
 
 
 def _stated(kind: str, stored: AnchoredArtefact | Mechanism | PublishedPoints) -> dict[str, Any]:
-    """Return what files of all kinds but a design state, as plain values."""
+    """Return kind, guarantee, unit, method, certificate and provenance of a stored channel or mechanism, plainly.
+
+    `kind` is that of its file; all values are plain, for JSON. Nothing is checked.
+    """
     guarantee = stored.guarantee
     return {
         "kind": kind,

@@ -66,7 +66,7 @@ def parse_grid(text: str, most: int) -> tuple[int, int]:
 def parse_budget(text: str) -> tuple[Fraction, str | None]:
     """Return the exact number of ``2``, ``1/3`` or ``1.5/km``, and the unit, or None where none stands there.
 
-    InvalidProblemError for a number that is not positive, or an unknown unit.
+    InvalidProblemError for a number that is not positive, or a unit that is no word such as km.
 
     Examples
     --------

@@ -146,7 +146,11 @@ def _check_options(options: AnonymizeOptions) -> str:
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Rename arguments of the library in errors, and replace errors of a reader, which may quote a row of `path`."""
+    """Rename arguments of the library in errors, and replace errors of a reader, which may quote a row of `path`.
+
+    In errors of the library "source" becomes TABLE and "target" ``--output``; a file that cannot be read is looked at
+    again for the reason. All errors are InvalidProblemError.
+    """
     try:
         yield
     except InvalidProblemError as error:

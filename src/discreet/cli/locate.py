@@ -185,7 +185,10 @@ def locate(options: LocateOptions) -> int:
 
 
 def _check_seconds(wait: float, refresh: float) -> None:
-    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too."""
+    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too.
+
+    They are the values of ``--wait`` and ``--refresh``, which may be infinite.
+    """
     for name, seconds, most in (
         ("--wait", wait, sys.float_info.max),
         ("--refresh", refresh, math.inf),
@@ -276,7 +279,10 @@ def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
 
 def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOption) -> None:
     # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
-    """Print a report with what it cost, in text or JSON."""
+    """Print a report with what it cost, rounded up, and the guarantee of what drew it, as text or JSON.
+
+    `mechanism` is the server's present one; where another drew the report, the stored guarantee is printed, if known.
+    """
     guarantee = found.source.guarantee
     sentence = "not known; an earlier mechanism may have drawn the report"
     if guarantee is not None:
@@ -321,6 +327,8 @@ def typed_place() -> list[str]:
 
 def read_place(words: Sequence[str]) -> tuple[float, float]:
     """Read two numbers, with blanks or a comma between them, or the first two of a geo: URI.
+
+    `words` are those of the command line or of a line of input. Other than two numbers, as three, are refused.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class _Lines:
         self._pace, self._last, self._stage = pace, time.monotonic(), ""
 
     def show(self, step: Progress) -> None:
-        """Print a step on a line of its own if a stage begins or enough seconds have passed."""
+        """Print a step on a line of its own if a counted stage begins or two seconds have passed since the last one."""
         text, now = self._pace(step), time.monotonic()
         # A stage of counted steps may be one long step: its beginning is shown in any case.
         begins = step.total is not None and step.stage != self._stage

@@ -180,7 +180,10 @@ def _roads(options: RegionOptions, unit: str) -> Region:
 
 
 def _origin(text: str) -> tuple[float, float]:
-    """Read ``LAT,LON``; refuse anything else."""
+    """Return latitude and longitude, floats, of ``LAT,LON``; InvalidProblemError for another form.
+
+    Ranges are unchecked.
+    """
     try:
         latitude, longitude = (float(part) for part in text.split(","))
     except ValueError:

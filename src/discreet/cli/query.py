@@ -220,6 +220,9 @@ def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
     """Return the path of a region from its name, as tables write it; raise InvalidProblemError for an unknown one.
 
     Linear in the regions.
+
+    `text` is such as GA/Fulton, labels below the root with slashes; the path is a tuple of labels, empty for the
+    root.
     """
     from discreet.hierarchy.result import region_names
 

@@ -294,6 +294,8 @@ def _rendered_plan(
     """Check the names and the shape of the records, and render what a choice would do and cost.
 
     `data` are the arguments of :func:`state_selection`. No value of a record is read.
+
+    `method` None lets the plan choose. InvalidProblemError without a guarantee, and for candidates that do not fit.
     """
     from discreet.submodular import plan
     from discreet.submodular.method import draws_in_words, score_noise

@@ -163,7 +163,10 @@ def _hyphens(found: re.Match[str]) -> str:
 
 
 def _known(command: Any) -> dict[str, bool]:  # noqa: ANN401 - a class that depends on Typer's version
-    """Return the options of a command: name -> whether it takes a value."""
+    """Return the options of a command: name -> whether it takes a value.
+
+    Values are False for flags.
+    """
     known = {"--help": False, "--install-completion": False}
     for one in command.params:
         for option in (*one.opts, *one.secondary_opts):
@@ -216,6 +219,9 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
     """Return our name of an option, ``FILE``, or ``None`` where nothing is near without a doubt.
 
     `known` are the command's options.
+
+    `typed` is the option with its dashes. Tried are: other dashes, underscores and plurals, names of other tools, and
+    a beginning of three letters that fits one option alone.
     """
     key = typed.lstrip("-").replace("_", "-").strip("-")
     for each in dict.fromkeys((key, key.lower())):
@@ -276,6 +282,8 @@ def _names(value: str, left: list[str], takes_file: bool) -> str:  # noqa: FBT00
     """Join words that continue a list of names to `value`, taking them off the front of `left`; return one word.
 
     With `takes_file` a word that is a file ends the list.
+
+    Words are joined with commas up to the next option.
     """
     while left and not re.match(r"-+[A-Za-z]", left[0]):
         joined = value.rstrip().endswith(",") or left[0].startswith(",")
@@ -337,7 +345,11 @@ def _degrees(text: str) -> str:
 
 
 def _length(text: str, unit: str) -> str:
-    """Return a length such as ``200 m`` as a number of `unit`; any other text as it is."""
+    """Return a length such as ``200 m`` as a number of `unit`; any other text as it is.
+
+    `text` is a number with km or m behind it or without; `unit` is km or m. Converted exactly, then printed as a
+    float.
+    """
     parts = _WITH_UNIT.fullmatch(text.strip())
     if parts is None or parts[2].lower() == unit:
         return text if parts is None else parts[1]

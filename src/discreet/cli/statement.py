@@ -284,7 +284,11 @@ def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
 
 
 def _read_forbidden(typed: str, names: Mapping[str, int]) -> NDArray[np.int64]:
-    """Read reports that are forbidden to all secrets, int64 ``(m,)``, or pairs of a secret and a report ``(m, 2)``."""
+    """Return reports that are forbidden to all secrets, int64 ``(m,)``, or pairs of a secret and a report ``(m, 2)``.
+
+    `typed` is as for ``--forbid``: indices or labels with commas, or pairs such as inn>mill; `names` maps them to
+    indices. InvalidProblemError for unknown ones.
+    """
     if ">" not in typed:
         return parse_reports(typed, names, option="--forbid")
     pairs = [pair.partition(">")[::2] for pair in typed.split(",")]
@@ -318,7 +322,11 @@ def _read_priors(
 
 
 def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
-    """Return the unit of distance, from its option, the budget or the metric; refuse two units, or none."""
+    """Return the unit of distance, from its option, the budget or the metric; refuse two units, or none.
+
+    `budget_unit` is the one typed with epsilon, or None; `typed` is epsilon as typed, for the message. Without any,
+    haversine means km, angular rad, words "unit". InvalidProblemError otherwise.
+    """
     if places.unit and budget_unit and places.unit != budget_unit:
         raise InvalidProblemError(
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
@@ -337,7 +345,11 @@ def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
 def _space(
     file: str | None, places: PlaceOptions, unit: str, most: int
 ) -> tuple[MetricSpace, pl.DataFrame | None]:
-    """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets."""
+    """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets.
+
+    `file` is the path of a table, `most` the most secrets. Distances of up to 5,120 secrets are computed, ``O(n^2)``.
+    InvalidProblemError names the option.
+    """
     require_one("PLACES", "a file of places, or --grid", file, places.grid)
     if places.metric is not None and places.metric not in METRICS:
         raise unknown_name("--metric", places.metric, METRICS)
@@ -377,7 +389,10 @@ def _embedded(
 
 
 def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
-    """Return the space of a grid; refuse options of files, or another metric than the Euclidean."""
+    """Return the space of a grid; refuse options of files, or another metric than the Euclidean.
+
+    Cells have side `cell`, 1 by default, in the unit; `most` is the most cells. InvalidProblemError names the option.
+    """
     places.refuse(("x", "y", "columns", "label"), "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
@@ -409,7 +424,11 @@ def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> Plac
 
 
 def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
-    """Return the coordinates of a table, ``(n, dimensions)``; latitude first on the globe."""
+    """Return the coordinates of a table, ``(n, dimensions)``; latitude first on the globe.
+
+    Columns are those of the options: x and y, or a list. InvalidProblemError for a missing one or cells that are no
+    numbers.
+    """
     if places.x is None or places.y is None:
         names = (places.columns or "").split(",")
         return columns_of(table, [name.strip() for name in names], "--columns")
@@ -465,6 +484,8 @@ def _doubts(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
     """Return a warning if half of the secrets are nearly told apart from their nearest ones, else an empty list.
 
     `nearest` ``(n,)`` are distances to the nearest other secret, in the unit.
+
+    Nearly means 10 nats or more of the guarantee's epsilon at the median of `nearest`.
     """
     if not len(nearest):
         return []

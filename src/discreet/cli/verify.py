@@ -195,7 +195,11 @@ def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.Data
 def _as_recorded(
     path: str, argument: str, guarantee: KAnonymity, record: AnonymousTable | None
 ) -> pl.DataFrame:
-    """Read an original, or the people, from `path`, as the record states that the original was read and recoded."""
+    """Read an original, or the people, from `path`, as the record states that the original was read and recoded.
+
+    Common marks of missing values are read as missing in the quasi-identifiers. `argument` is named in refusals.
+    Without a record the file is read by its own form.
+    """
     stated = {} if record is None else dict(record.provenance.parameters)
     reading = ReadingOptions.from_dict(stated.get("reading", {}))
     table = recode(
@@ -231,6 +235,8 @@ def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out
     """Return the claims that were not checked this time, as phrases.
 
     `left_out` names original columns not published.
+
+    `record` is the one beside the table, or None. Nothing is read here.
     """
     unchecked = []
     if record is None:
@@ -315,7 +321,10 @@ def _attributes(
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """Return the columns of a table, by name: quasi-identifiers as values of their attributes, the others unchanged."""
+    """Return the columns of a table, by name: quasi-identifiers as values of their attributes, the others unchanged.
+
+    Values are parsed as the attributes state; InvalidProblemError for a cell that has no such value.
+    """
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of

@@ -20,7 +20,7 @@ def sample_csv(rows: int = 500, seed: int = 7) -> str:
     """Return the sample as the text of a CSV file.
 
     Columns: ``patient_id`` from 10000, ``name``, ``birthdate`` (YYYY-MM-DD), ``gender`` (F or M), ``zip`` (five
-    digits) and ``disease``; no header is missing, no cell is quoted.
+    digits) and ``disease``; one line of names, then one line a patient, without quotes.
 
     Parameters
     ----------

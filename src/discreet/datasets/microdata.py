@@ -93,8 +93,8 @@ def made_people(n: int = 10_000, *, seed: int = 0) -> dict[str, NDArray[np.int64
     -------
     dict
         ``SEX`` (1, 2), ``AGE`` (years, 16 to 90), ``MARST`` (1 to 6), ``RACE`` (1 to 7), ``BPL`` (1 to 426),
-        ``HIGRADE`` (4 to 20), ``CLASSWKRD`` and ``OCCSCORE`` (4 to 79), codes of IPUMS, ``(n,)`` int64 each. The
-        first four have few combinations and all eight have many.
+        ``HIGRADE`` (4 to 20), ``CLASSWKRD`` and ``OCCSCORE`` (4 to 79), integer codes but for the age, ``(n,)`` int64
+        each. The first four have few combinations and all eight have many.
 
     Examples
     --------

@@ -167,7 +167,10 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
 
 
 def spread(heights: NDArray[np.float64], apart: float = 0.062) -> NDArray[np.float64]:
-    """Return ascending heights ``(m,)`` moved apart, as little as pushing upwards needs, then down again below 1."""
+    """Return ascending heights ``(m,)`` moved up until they are `apart` from each other, then down to 1 at most.
+
+    In shares of the height of the axes; the argument is not changed. Many names may end below 0. ``O(m)``.
+    """
     moved = heights.copy()
     for i in range(1, len(moved)):
         moved[i] = max(moved[i], moved[i - 1] + apart)

@@ -428,7 +428,7 @@ def _curves(city: City) -> list[Curve]:
 
 
 def _landmarks(city: City) -> list[tuple[str, int]]:
-    """Return label and index of three junctions: the busiest, one at a bridge, one at the edge of town."""
+    """Return label and index of three junctions: the busiest, the end of a bridge south in town, the farthest out."""
     ends = city.edges[city.bridges].ravel()
     away = np.hypot(*city.points.T)
     return [

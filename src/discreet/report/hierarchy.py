@@ -212,7 +212,10 @@ def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
 
 
 def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the rows of a release's table of numbers, names with texts; `seconds` are times by name."""
+    """Return the rows of a release's table of numbers, names with texts; `seconds` are times by name.
+
+    Facts that are public, and the times that are given.
+    """
     frame, parameters = release.result.frame, release.provenance.parameters
     rows = [
         ("method", release.provenance.method),

@@ -467,7 +467,11 @@ def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
 
 
 def risk_measures(one: Risk) -> dict[str, str]:
-    """Return the measures of a risk as every page prints them, by label."""
+    """Return label -> text of the measures of a risk, as every page prints them, in the order of printing.
+
+    Shares as percentages, counts as whole numbers; l and t have a label for each sensitive column. Persons only if
+    counted.
+    """
     return {
         "rows": printed.count(one.rows),
         **({} if one.persons is None else {"persons": printed.count(one.persons)}),

@@ -134,7 +134,11 @@ def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
 
 
 def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
-    """Return the rows of a mechanism's table of numbers, names with texts."""
+    """Return the rows of a mechanism's table of numbers, names with texts.
+
+    Texts: places, explicit weights, loss (rounded up) and lower bound (down) if known, checks, and the digest's
+    beginning.
+    """
     channel, unit = mechanism.channel, mechanism.region.unit
     rows = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
     if mechanism.upper is not None:

@@ -247,7 +247,10 @@ def _two_digits(length: Fraction) -> Fraction:
 
 
 def _sums(guarantee: MetricDP, noun: str) -> str:
-    """Return the sentence on several secrets that are reported one by one; empty without an epsilon for all pairs."""
+    """Return the sentence on several secrets that are reported one by one; empty without an epsilon for all pairs.
+
+    `noun` names a secret. Its total is for ten secrets, rounded up.
+    """
     scope = guarantee.space_scope
     epsilon = guarantee.epsilon
     if guarantee.radius is not None:
@@ -452,7 +455,10 @@ def _losses_on_map(
 def _numbers(
     design: MetricDesign, loss_unit: str, seconds: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """Return the figures of the design, label and value; `seconds` are by step."""
+    """Return the figures of the design, label and value; `seconds` are by step.
+
+    `loss_unit` is the unit of the loss; bounds are rounded outwards, times are estimates.
+    """
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
     unit, scope = guarantee.unit, guarantee.space_scope
     rows = [

@@ -170,6 +170,8 @@ def sentence(claim: object) -> str:
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
     """Return the nats that the guarantee allows between two secrets at a distance, or ``None`` if it has no limit.
 
+    `length` is in the unit of the guarantee; beyond its radius the epsilon for all pairs counts, if there is one.
+
     Examples
     --------
     >>> from discreet.core.guarantee import MetricDP, Scope
@@ -188,6 +190,8 @@ def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
 
 def example_distance(guarantee: MetricDP, least: Fraction = Fraction(0)) -> Fraction:
     """Choose a round distance near one nat, within the radius and not below the least distance of a pair.
+
+    Exact, in the unit of the guarantee: 1, 2 or 5 times a power of ten, if one fits.
 
     Examples
     --------

@@ -257,7 +257,11 @@ class _Written:
         is_packed: bool,  # noqa: FBT001 - a thread takes no names
         message: Callable[[], Message],
     ) -> bytes:
-        """Return the body of a part in a media type, made once, with gzip if `is_packed`."""
+        """Return the body of a part in a media type, made once, with gzip if `is_packed`.
+
+        `message` makes the message and is called only if no form of this `part` in this media type was written yet.
+        Compressing a large mechanism takes a while; it runs in a thread.
+        """
         body = self._made.get((part, media, False))
         if body is None:
             body = self._made[part, media, False] = encode(message().write(), media)

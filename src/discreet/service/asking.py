@@ -156,6 +156,8 @@ class Server:
 
         Return status, media type and body. Pauses between tries double from 0.1 to 2 seconds. LimitReachedError when
         the patience, in seconds, is over; InvalidProblemError as in `_once`.
+
+        `path` is below the server's address; `headers` are added to the fixed ones.
         """
         end, pause = self._clock() + self._patience, _FIRST_PAUSE
         while True:
@@ -216,6 +218,8 @@ def _checked(url: str, *, allow_plain: bool) -> str:
     """Return an address without its last slash; `allow_plain` permits HTTP to another machine.
 
     InvalidProblemError for other schemes, for an address with a user or query, and for HTTP that is not permitted.
+
+    `url` is such as ``https://places.example.org``.
     """
     try:
         parts = httpx.URL(url)

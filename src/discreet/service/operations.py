@@ -314,7 +314,11 @@ def _facts(
 
 
 def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
-    """Return an example of a place as a client types it: latitude and longitude for a region on the globe."""
+    """Return an example of a place as a client types it: latitude and longitude for a region on the globe.
+
+    `found` is the mechanism, or None; without it and a region a place in Rome is shown. Coordinates have four
+    decimals.
+    """
     known = (
         found if isinstance(found, PublishedPoints) else region if found is None else found.region
     )
@@ -324,7 +328,11 @@ def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -
 
 
 def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
-    """Return the phrase for the secrets of the mechanism: places, or points of a region."""
+    """Return the phrase for the secrets of the mechanism: places, or points of a region.
+
+    `found` is the mechanism, or None while it is designed. A text such as "every point of a region, with 1,225
+    reports".
+    """
     if found is None:
         return "a region" if region is None else f"a region of {printed.count(region.K)} places"
     if isinstance(found, PublishedPoints):

@@ -265,7 +265,10 @@ def _promise(mechanism: Mechanism | PublishedPoints) -> str:
 
 
 def _report(data: object) -> tuple[float, float]:
-    """Return the two numbers of ``{"report": [x, y]}``; raise InvalidProblemError for anything else."""
+    """Return x and y of the mapping ``{"report": [x, y]}`` as floats; InvalidProblemError for anything else.
+
+    Whether the mechanism has such a report is not checked here.
+    """
     pair = data.get("report") if isinstance(data, dict) and len(data) == 1 else None
     numbers = pair if isinstance(pair, list) and len(pair) == 2 else [None]
     coordinates = [
@@ -277,7 +280,7 @@ def _report(data: object) -> tuple[float, float]:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return a request's body, or ``None`` if it is longer than the limit."""
+    """Return a request's body of at most 1,000 bytes, or None if it is longer, as soon as that is known."""
     body, more = b"", True
     while more:
         message = await receive()

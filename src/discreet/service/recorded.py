@@ -170,7 +170,10 @@ class RecordedApplication:
         return Visited(self._server, self._region.where(place))
 
     def fetched(self) -> Mechanism | PublishedPoints:
-        """Return the mechanism that a new client fetches and verifies, which takes seconds; this is not recorded."""
+        """Return the mechanism that a new client fetches and verifies, which takes seconds.
+
+        It belongs to no session.
+        """
         with _new_client(self._server) as client:
             return client.mechanism
 

@@ -252,7 +252,10 @@ def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
 
 
 def _widths(text: str) -> list[Fraction]:
-    """Read widths with commas between them, exact; raise InvalidProblemError for anything else."""
+    """Return the widths of a text with commas between them, as exact fractions of at most 200 letters in all.
+
+    InvalidProblemError for anything else.
+    """
     try:
         return [to_fraction(part.strip(), "Width") for part in text[:200].split(",")]
     except InvalidProblemError:
@@ -299,7 +302,10 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
 
 
 def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    """Add the routes of a running job: stop with the best so far, cancel, and events."""
+    """Add the routes of a running job: stop with the best so far, cancel, and events.
+
+    ``events`` is refused with 400 without a job; the others then do nothing.
+    """
 
     @app.post("/{workspace}/stop")
     def stop(workspace: str) -> Response:
@@ -324,7 +330,10 @@ def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    """Add the routes of results: the result of a job, the frontier so far, and downloads."""
+    """Add the routes of results: the result of a job, the frontier so far, and downloads.
+
+    Refused with 400 without a result or a file; ``frontier`` answers 204 while there is nothing to draw.
+    """
 
     @app.get("/{workspace}/result")
     def result(workspace: str) -> Response:

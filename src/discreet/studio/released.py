@@ -62,7 +62,10 @@ def make_place(root: Path, name: str) -> Path:
 
 @contextmanager
 def removed_if_empty(place: Path) -> Iterator[None]:
-    """Remove the folder of a release that put nothing there, and that of all releases if it was the only one."""
+    """Remove the folder of a release that put nothing there, and that of all releases if it was the only one.
+
+    `place` is the folder, as :func:`make_place` returned it; errors of the block are raised on.
+    """
     try:
         yield
     finally:
@@ -114,6 +117,8 @@ def _guarantee(record: Path) -> str:
 
 def add_released(app: FastAPI, root: Path, known: Mapping[str, Mapping[str, str]]) -> None:
     """Add the list of releases, and their files, to the studio.
+
+    Adds GET ``/released`` and ``/released/{name}/{file}``; InvalidProblemError, hence 400, for one that is not kept.
 
     Parameters
     ----------

@@ -100,6 +100,11 @@ class Uploads:
     async def _take(
         self, scope: MutableMapping[str, Any], receive: Receive, path: Path
     ) -> tuple[int, str] | None:
+        """Write the body to a new file at `path`, readable for its owner alone.
+
+        Return None, or status and reason of a refusal. 413 beyond the bytes of the limits, 400 if it is cut off,
+        late, or finds no room; a part of the file may then be there.
+        """
         most, seconds = self._limits.body, self._limits.body_seconds
         too_large = 413, f"The file has more than {printed.estimate(most / 2**20)} MiB."
         length = dict(scope["headers"]).get(b"content-length", b"0")
@@ -147,6 +152,7 @@ def _nothing(receive: Receive) -> Receive:
 
 
 async def _answer(send: Send, status: int, stated: dict[str, str]) -> None:
+    """Send `stated` as JSON with this status, under the policy of the page; the connection is closed after it."""
     body = json.dumps(stated, ensure_ascii=False).encode()
     headers = [
         (b"content-type", b"application/json"),

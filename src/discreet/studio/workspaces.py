@@ -230,6 +230,8 @@ class OpenWorkspaces:
     def get(self, name: str) -> OpenWorkspace:
         """Return a workspace, and note that its page was heard.
 
+        `name` is what :meth:`open` returned.
+
         Raises
         ------
         InvalidProblemError

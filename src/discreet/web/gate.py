@@ -109,6 +109,7 @@ def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
 
 
 async def _answer(send: Send, status: int, text: str) -> None:
+    """Send a refusal as plain text with this status; the connection is closed after it."""
     body = f"{text}\n".encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),

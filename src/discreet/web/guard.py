@@ -245,6 +245,11 @@ class Guard:
             _LOG.warning(message)
 
     async def _body(self, receive: Receive) -> bytes | tuple[int, str, str]:
+        """Return the body of a request, or status, code and reason of a refusal.
+
+        400 if it is cut off, 413 if it is larger than the limit, 408 if it has not come in `body_seconds`. It is held
+        in memory.
+        """
         parts: list[bytes] = []
         size, more = 0, True
         try:
@@ -329,6 +334,11 @@ _HEADERS = (
 
 
 async def _answer(send: Send, status: int, error: str, message: str) -> None:
+    """Send a refusal as JSON: `status`, `error` in one word for programs, and `message`, a sentence for people.
+
+    413 and 408 end the connection, since the rest of the body is not read; with 429 the client may retry after a
+    second.
+    """
     body = refusal(error, message)
     headers = [
         (b"content-type", b"application/json"),

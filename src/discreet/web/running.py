@@ -238,6 +238,12 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn listens on none: asyncio would take connections for which there are no descriptors.
+        """Start without uvicorn's own listening.
+
+        Listen on `sockets` here, and take connections in tasks of this server. Calls `on_started` with the address
+        once requests are taken. uvicorn is given none, since asyncio would take connections for which there are no
+        descriptors.
+        """
         await super().startup([])
         for bound in sockets or ():
             bound.settimeout(0)
