@@ -40,9 +40,9 @@ class MadeCounts:
     counts
         ``(n_leaves, max_size)`` in the order of ``tree.leaves``: groups of sizes 1 to ``max_size``.
     name
-        What to call it.
+        Name of the data, for people.
     seed
-        What made it.
+        Seed that made it.
 
     Examples
     --------

@@ -64,9 +64,9 @@ class City:
     prior
         ``(n,)`` share of the demand at each junction; sums to one.
     name
-        What to call it.
+        Name of the city, for people.
     seed
-        What made it.
+        Seed that made it.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Pickups:
     farthest
         Kilometers at which a waiting car is of no use any more: the Manhattan diameter of the strip. Public.
     seed
-        What made it.
+        Seed that made it.
 
     Examples
     --------

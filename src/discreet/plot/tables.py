@@ -35,7 +35,9 @@ def plot_intervals(
     low, high
         ``(n,)`` ends of the published intervals.
     name
-        Name of the column, for its axis. ax Axes to draw on; new ones by default.
+        Name of the column, for its axis.
+    ax
+        Axes to draw on; new ones by default.
 
     Returns
     -------

@@ -256,8 +256,9 @@ def write_report(
     chapters, title, lead
         As in :func:`render_report`.
     path
-        The file, which is replaced if it exists; its folder must exist. private Make it readable for its owner alone:
-        for what was computed from private data.
+        The file, which is replaced if it exists; its folder must exist.
+    private
+        Make it readable for its owner alone: for what was computed from private data.
 
     Returns
     -------

@@ -257,7 +257,10 @@ def _understood(status: int, media: str, body: bytes, reader: Callable[[object],
 
 
 def _reason_of(media: str, body: bytes) -> str:
-    """Return the reason in a server's refusal, or a sentence for a refusal without a readable one."""
+    """Return the sentence of a refusal, or one for a refusal without any.
+
+    `body` is its body, `media` its media type, "" for JSON.
+    """
     try:
         message: str = read_message("refusal", decode(body, media or JSON))["message"]
     except InvalidProblemError:

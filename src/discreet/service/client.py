@@ -48,9 +48,10 @@ class Located:
     epoch
         Number of the public epoch that it is of.
     spent_today, spent_in_all
-        Sums of the epsilons of all reports, per `unit`: of this day of the public clock, and ever.
+        Exact sums of the epsilons of all fresh and pinned reports, per `unit`: of this day of the public clock, and
+        ever.
     unit
-        Of distance.
+        Unit of distance, such as ``"km"``.
     source
         What drew the report: where it is repeated, maybe another mechanism than the server's present one, with another
         guarantee.
@@ -72,9 +73,9 @@ class Reserved:
     Parameters
     ----------
     epoch
-        The epoch whose report it is.
+        Number of the epoch whose report it is.
     pinned
-        Reports that are shown at pinned places instead of a draw: as private as the places are.
+        Index of a pinned place -> the report that is shown there instead of a draw: as private as the places are.
     """
 
     epoch: int
@@ -94,7 +95,7 @@ class Client:
     cache
         The folder of mechanisms; one of this user's by default.
     epochs
-        The public clock, and the budgets.
+        The public clock, and the budgets; hours and no limits by default.
     accepts
         The weakest guarantee that its user accepts, for any two points; with `scope` ``"places"`` for any two places,
         where the server publishes for these alone. Who chooses the mechanism chooses its
@@ -108,7 +109,7 @@ class Client:
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
         that a client is here, and when.
     now
-        Seconds of the clock on the wall.
+        Returns the seconds since 1970 of the clock on the wall.
 
     Raises
     ------

@@ -153,9 +153,9 @@ class Observed:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     metrics
-        What is counted.
+        Counters to which requests are added.
     """
 
     def __init__(self, app: Application, metrics: Metrics) -> None:

@@ -279,7 +279,7 @@ AMOUNTS = {
 
 
 def _budget(planned: Plan, layout: TableLayout) -> dict[str, Any]:
-    """Return what the page of the budget shows of a plan."""
+    """Return ``public`` (its source), ``methods`` (names, the default first) and ``levels`` (a number) for the page."""
     return {
         "public": layout.public,
         "methods": _method_names(),

@@ -51,9 +51,9 @@ class Job:
     Parameters
     ----------
     task
-        What is done.
+        Task to run; the process starts at once.
     kind
-        A word for it.
+        Kind of the job in one word, such as ``"run"``.
     form
         Digest of the form that started it.
     release
@@ -106,7 +106,7 @@ class Job:
             os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self, seconds: float) -> None:
-        """Block until the job has ended, at most `seconds`; whether it has, `over` says."""
+        """Block until the job has ended, at most `seconds`; :attr:`over` says whether it has."""
         self._thread.join(seconds)
 
     def end(self) -> None:

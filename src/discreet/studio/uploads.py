@@ -59,7 +59,7 @@ class Uploads:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     workspaces
         Where files go.
     limits

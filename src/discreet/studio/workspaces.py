@@ -182,7 +182,7 @@ class OpenWorkspaces:
     Parameters
     ----------
     clock
-        Seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------

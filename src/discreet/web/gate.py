@@ -42,7 +42,7 @@ class Gate:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     host
         Host and port as they stand in the address of the page.
     token

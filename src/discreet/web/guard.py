@@ -111,7 +111,7 @@ class Rates:
     limits
         Rate, burst, and how many addresses are remembered.
     clock
-        Seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------
@@ -151,9 +151,9 @@ class Guard:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     limits
-        What is admitted.
+        Bounds on bodies and rates; connections are bounded by :func:`discreet.web.serve`.
     headers
         Put on every answer of the application that has not set them. Default: those for answers that are no pages.
     trusted

@@ -25,7 +25,7 @@ class Repetitions(logging.Filter):
     Parameters
     ----------
     clock
-        Seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------

@@ -298,6 +298,10 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections for the seconds of the drain after SIGTERM, then no more; uvicorn ends what is under way.
+
+        A second signal ends the drain at once.
+        """
         self._stopping.set()
         end = time.monotonic() + self._drain
         # A second signal may come meanwhile, outside of the loop.
