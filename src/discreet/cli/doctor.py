@@ -91,7 +91,7 @@ def doctor(options: JsonOption) -> Status:
 def findings() -> Iterator[Symptom]:
     """Yield the state of each part of the installation.
 
-    Imports the kernels, and writes and deletes a temporary file.
+    Imports the kernels, makes the folder of the compiled code if it is missing, and writes and deletes a file there.
     """
     yield Symptom("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
     yield Symptom("Python", "ok", f"{platform.python_version()} on {platform.platform()}")

@@ -264,7 +264,8 @@ def build_demo(
     Returns
     -------
     Demo
-        Where everything is. With the default sizes this takes minutes; existing files are replaced.
+        Where everything is. Eleven designs and all methods of five mechanisms are run, which may take minutes;
+        existing files are replaced.
 
     Raises
     ------
@@ -307,9 +308,9 @@ def build_demo(
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
-    """Design for a city at five strengths, save the shown one to `file`, and return its chapter.
+    """Design for a city at five strengths, save the shown one to `file`, and return its chapter with curves.
 
-    Takes a minute or so.
+    Ten designs are solved, five of them for a part of the city; seconds of each part are kept in `watch`.
     """
     problem = city_problem(city)
     about = f"Designing for a city of {city.n} junctions and {len(city.edges)} roads"
