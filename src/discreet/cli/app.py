@@ -145,7 +145,7 @@ def _check_names(arguments: Sequence[str]) -> None:
 def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException:
     """Return a refusal of an argument for a name that is too long or a loop of links, or MemoryError.
 
-    Others unchanged.
+    Any other `error` is returned as it is.
     """
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return _as_a_name(error, arguments)

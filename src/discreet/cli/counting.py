@@ -307,7 +307,7 @@ def open_rows(options: CountsOptions) -> AbstractContextManager[Any]:
 def shared_arguments(options: CountsOptions) -> dict[str, Any]:
     """Return the arguments that all plans take: columns, levels (texts), person, root and refuse_rows.
 
-    None if not typed.
+    One that is not typed is None, `refuse_rows` False.
     """
     return {
         "columns": options.regions or None,

@@ -451,7 +451,8 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:
     """Return sentences about links beyond the radius, separate groups, and secrets that are not protected.
 
-    None if none. At most ten secrets are named, by `labels` or, without these, by index.
+    The list is empty if all are protected without links. At most ten secrets are named, by `labels` or, without
+    these, by index.
     """
     scope = design.guarantee.space_scope
     if scope is None:

@@ -174,7 +174,7 @@ def _stated(kind: str, stored: AnchoredArtefact | Mechanism | PublishedPoints) -
 def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
     """Return what a file states about its channel, by name: `_stated`, sizes, rate, lift and totals_share.
 
-    Unchecked.
+    `stored` is the file as it was read; nothing is checked.
     """
     channel = stored.channel
     sizes = {"secrets": channel.n_secrets, "reports": channel.n_reports, "ball": len(channel.ball)}

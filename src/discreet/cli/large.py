@@ -119,7 +119,7 @@ def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
 
 
 def _check_options(options: AnonymizeOptions) -> str:
-    """Return the output.
+    """Return the path of the output, after all checks.
 
     InvalidProblemError for options that need the table in memory, or a file that cannot be written.
     """

@@ -182,7 +182,7 @@ def _roads(options: RegionOptions, unit: str) -> Region:
 def _origin(text: str) -> tuple[float, float]:
     """Return latitude and longitude, floats, of ``LAT,LON``; InvalidProblemError for another form.
 
-    Ranges are unchecked.
+    The ranges of degrees are not checked here.
     """
     try:
         latitude, longitude = (float(part) for part in text.split(","))

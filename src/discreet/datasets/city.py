@@ -383,7 +383,7 @@ def _one_way(
 def _prior(generator: Generator, points: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
     """Return the demand at each of points ``(n, 2)``, which sums to 1.
 
-    Heaped on the center and three other places, rough. `radius` is that of the city, in km.
+    The demand is heaped on the center and three other places, with noise. `radius` is that of the city, in km.
     """
     heaps = [(np.zeros(2), 1.0, 0.28)]
     heaps += [

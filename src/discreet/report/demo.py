@@ -404,7 +404,8 @@ def _downtown(city: City, most: int = 36) -> int:
 def _curves(city: City) -> list[Curve]:
     """Return curves of loss in km over epsilon for the junctions downtown.
 
-    Bound, design, and each baseline at its best. One design is solved and verified for each of five epsilons.
+    There is one for the lower bound, the design, and each baseline at its best. One design is solved and verified for
+    each of five epsilons.
     """
     center = np.sort(np.argsort(np.hypot(*city.points.T), kind="stable")[: _downtown(city)])
     problem = city_problem(city, center)

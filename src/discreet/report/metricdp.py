@@ -224,8 +224,8 @@ def _claim_at(guarantee: MetricDP, length: Fraction) -> dict[str, str]:
 def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]:
     """Return rows for some distances.
 
-    The distance, and how often in 100 the best guess is right after 1, 2, 5, 10 reports. `least` is the smallest
-    distance between secrets; "no limit" where the guarantee has none.
+    A row is the distance as text, and a list of texts: how often in 100 the best guess is right after 1, 2, 5, 10
+    reports. `least` is the smallest distance between secrets; "no limit" where the guarantee has none.
     """
     base = example_distance(guarantee, least)
     rows = []
@@ -336,7 +336,7 @@ def _map(design: MetricDesign, page: DesignPage) -> MapView | None:
 def _telling(design: MetricDesign) -> list[tuple[str, int]]:
     """Return label and index of three secrets.
 
-    The likeliest (the first if all are alike), and of least and most loss.
+    They are the likeliest (the first if all are alike), and those of least and most loss.
     """
     prior = design.problem.prior
     lost = (design.channel.probabilities * design.problem.loss).sum(axis=1)
@@ -395,9 +395,9 @@ def _losses_on_map(
 ) -> dict[str, Any]:
     """Return ``map`` and ``spread``.
 
-    A ``sentence`` of quantiles, ``bars`` of at most five classes, ``layers`` of the map. A bar is a range, its length
-    in percent of the longest, and its share of the secrets; a layer is a shade and an SVG path. `noun` names a
-    secret, `drawn_map` may be None: no layers. ``O(n)`` after the losses.
+    ``spread`` is a mapping of ``sentence`` (quantiles), ``bars`` (at most five classes) and ``layers`` (of the map).
+    A bar is a range, its length in percent of the longest, and its share of the secrets; a layer is a shade and an
+    SVG path. `noun` names a secret, `drawn_map` may be None: no layers. ``O(n)`` after the losses.
     """
     losses = design.loss_by_secret
     median, most, worst = (

@@ -81,7 +81,7 @@ def guesses(nats: Fraction) -> str:
 def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
     """Return an upper bound of ``(e^nats + delta) / (1 + e^nats)`` for `nats` and `delta` of 0 or more.
 
-    1 beyond 64 nats.
+    The bound is 1 beyond 64 nats.
     """
     ratio = Fraction(exp_ceil(min(nats, _LARGEST), _EXP_BITS), 1 << _EXP_BITS)
     return Fraction(1) if nats > _LARGEST else (ratio + delta) / (1 + ratio)
@@ -129,8 +129,8 @@ _QUESTIONS = {
 def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - a DPGuarantee, of a release of any result
     """Return the sentences on a guarantee.
 
-    ``guess`` (about one person), ``guarantee``, ``group`` (five) and ``cautions``. Texts, but for ``cautions``, a
-    list of texts.
+    Keys: ``guess`` (about one person), ``guarantee`` and ``group`` (about five), texts, and ``cautions``, a list of
+    texts.
     """
     return {
         "guess": guess_about_a_person(guarantee),

@@ -137,7 +137,7 @@ class Server:
     def post(self, path: str, message: Mapping[str, Any], reader: Callable[[object], Read]) -> Read:
         """Send a message as MessagePack to a path and return what `reader` makes of the answer.
 
-        Repeated as in :meth:`get`.
+        The request is repeated as in :meth:`get`.
 
         Raises
         ------

@@ -394,8 +394,8 @@ def _held_before(
 ) -> MetricDP | None:
     """Return the guarantee that a new mechanism `now` must have at least.
 
-    That of the one `before` from the same server. For a mechanism for places it is the one that holds everywhere, or
-    None if it has none. InvalidProblemError where a mechanism for places follows one for every point.
+    It is that of the mechanism `before`, from the same server; for one for places the guarantee that holds between
+    all places, or None if it has none. InvalidProblemError where a mechanism for places follows one for every point.
     """
     if not isinstance(before, PublishedPoints):
         return held_everywhere(before)

@@ -99,7 +99,7 @@ class Message(BaseModel):
     def _refused(cls, error: ValidationError) -> InvalidProblemError:
         """Return the refusal of the first error.
 
-        Its field and the allowed form, without any key or value of the input.
+        It states the field and the allowed form, without any key or value of the input.
         """
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = str(first["loc"][0]) if first["loc"] else cls.title()

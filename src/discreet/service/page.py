@@ -133,8 +133,8 @@ class Page:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request of the page (ASGI).
 
-        A file, ``data.json``, ``mechanism.json``, or POST ``take`` and ``keep``. Requests without the token or for
-        another host are refused (404, 421, 403, 405); web sockets are closed.
+        Paths are its files, ``data.json``, ``mechanism.json``, and for POST ``take`` and ``keep``. Requests without
+        the token or for another host are refused (404, 421, 403, 405); web sockets are closed.
         """
         if scope["type"] == "lifespan":
             while True:

@@ -126,8 +126,8 @@ class Visited:
     def report_once(self, bits: RandomBits) -> tuple[float, float]:
         """Return the report, two coordinates, of a new client.
 
-        Fetch the mechanism, verify it, and draw once with `bits`. Ledger and cache are temporary files. Fetching and
-        verifying take seconds.
+        It fetches the mechanism, verifies it, and draws once with `bits`. Ledger and cache are temporary files.
+        Fetching and verifying take seconds.
         """
         with _new_client(self.server) as client:
             return client.locate(self.point, bits=bits).report
@@ -180,9 +180,9 @@ class RecordedApplication:
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
         """Act as a new client at `place`.
 
-        Fetch the mechanism, verify it, and locate `times` times at `now`, Unix seconds. `place` is an index of the
-        region; `times` at least 1; `bits` the source of randomness. Returns its requests as a session. As `now` is
-        the same, the first call charges and the others repeat its report. Takes seconds.
+        It fetches the mechanism, verifies it, and locates `times` times at `now`, Unix seconds. `place` is an index
+        of the region; `times` at least 1; `bits` the source of randomness. Returns its requests as a session. As
+        `now` is the same, the first call charges and the others repeat its report. Takes seconds.
         """
         recorder = TrafficRecorder(self._app)
         with _new_client(recorder.server(), now) as client, client:

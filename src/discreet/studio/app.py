@@ -222,9 +222,9 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
     """Return a taxonomy of one column as an indented outline, by ``how``.
 
-    From a file, by intervals, or its bare values. The `form` holds "column" (a number from 0), "how", and "text" (of
-    a file) or "width". Scans the column once. InvalidProblemError for another column, or a file that holds no
-    taxonomy.
+    It comes from a file, from intervals of its numbers, or is the list of its bare values. The `form` holds "column"
+    (a number from 0), "how", and "text" (of a file) or "width". Scans the column once. InvalidProblemError for
+    another column, or a file that holds no taxonomy.
     """
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
@@ -381,8 +381,8 @@ def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
 def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySize | Anonymize:
     """Store the table with the roles of the form, and return the task.
 
-    For `kind` "frontier" the losses by k, else a run. InvalidProblemError for a form that makes no sense, a k that
-    the table cannot have, or a table that its file cannot hold.
+    For `kind` "frontier" it computes the losses by k, else it anonymizes. InvalidProblemError for a form that makes
+    no sense, a k that the table cannot have, or a table that its file cannot hold.
     """
     upload = _upload(workspace)
     roles = read_roles(form, workspace.columns, upload.table)

@@ -105,7 +105,7 @@ def _panel(
 ) -> Panel:
     """Return a panel of lines with a place for each row and ticks from 0.
 
-    `lines` maps a key of the rows to name and style.
+    `lines` maps a key of the rows, whose values are shares, to the name and style of its line.
     """
     step = (WIDTH - _LEFT - _RIGHT) / len(rows)
     across = [_LEFT + step * (at + 0.5) for at in range(len(rows))]

@@ -73,9 +73,10 @@ class LossBySize:
     def run(self, tell: Tell) -> dict[str, Any]:
         """Return ``rows``, ``panels`` (drawings) and ``searching`` (empty).
 
-        A row for each k of KS up to the rows of the table. A row has k, loss (mean share of a cell), classes, highest
-        and average (probabilities of re-identification) and searched. Fast splits run for every k; then each is
-        searched, in about `seconds` all together; an interrupt ends the search. `tell` gets text and rows after each.
+        There is a row for each k of KS up to the number of rows of the table. It has k, loss (mean share of a cell),
+        classes, highest and average (probabilities of re-identification) and searched. Fast splits run for every k;
+        then each is searched, in about `seconds` all together; an interrupt ends the search. `tell` gets text and
+        rows after each.
         """
         from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits
         from discreet.kanonymity.cells import read_problem
@@ -268,7 +269,7 @@ class Anonymize:
     def _with_persons(self, made: Anonymization[pl.DataFrame, Any]) -> pl.DataFrame:
         """Return the published table with a column of numbers of persons, null for -1.
 
-        The table itself without persons.
+        If no persons are told apart, the published table is returned as it is.
         """
         import polars as pl
 

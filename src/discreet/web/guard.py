@@ -182,7 +182,8 @@ class Guard:
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Pass a request on once its body is read, or answer it with a refusal (400, 408, 413 or 429).
 
-        Close web sockets. 500 where the application fails before it answers. Other scopes are passed on unchanged.
+        Web sockets are closed. 500 where the application fails before it answers. Other scopes are passed on
+        unchanged.
         """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
@@ -222,8 +223,8 @@ class Guard:
     def _client(self, scope: MutableMapping[str, Any]) -> str:
         """Return the name that a request counts for.
 
-        The client of the connection, or the one that a trusted proxy names. Headers from others, and a proxy that
-        names none or two, are warned of once and not used.
+        It is that of the client of the connection, or of the one that a trusted proxy names. Headers from others, and
+        a proxy that names none or two, are warned of once and not used.
         """
         peer = str((scope.get("client") or ("unknown", 0))[0])
         headers = [each for each in scope["headers"] if each[0] in HEADERS]

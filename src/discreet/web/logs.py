@@ -43,8 +43,8 @@ class Repetitions(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the record is written.
 
-        The first of its line and message in 60 seconds, and all failures of a server. The number of those left out is
-        appended to the record, which is changed in place.
+        Written are the first record of each line and message in 60 seconds, and all failures of a server. The number
+        of those left out is appended to the record, which is changed in place.
         """
         if record.levelno >= logging.ERROR and record.name == "discreet.service":
             # A failure has a number of its own, by which it is looked up.
