@@ -190,7 +190,10 @@ def _stated(
     options: AnonymizeOptions,
     notices: tuple[str, ...],
 ) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
-    """Return the anonymization with the typed options in its record, and the notices in the curator's diagnostics."""
+    """Return the anonymization with the typed options in its record, and the notices in the curator's diagnostics.
+
+    `made` is what was found; `notices` are sentences about the columns. Nothing is read.
+    """
     stated = {**made.provenance.parameters, "method": options.method}
     stated |= recorded(options.reading, options.recoding)
     if options.demands:

@@ -181,7 +181,10 @@ def write_pages(
 def emit_table_facts(
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics], options: AnonymizeOptions
 ) -> None:
-    """Print the facts of a table in memory: its risks, losses and method; private. A sort of the rows."""
+    """Print the facts of a table in memory: its risks, losses and method; private. A sort of the rows.
+
+    `made` is the anonymization with its diagnostics; classes, l and t are counted anew on the published table.
+    """
     from discreet.kanonymity.risk import homogeneous_dict, risk
 
     search, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]

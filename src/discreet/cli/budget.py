@@ -326,7 +326,10 @@ def _limit(options: GrantOptions) -> Guarantee:
 
 
 def _emit(command: str, options: JsonOption, book: Ledger, names: tuple[str, ...]) -> None:
-    """Print limit, spent and remaining budget of the datasets in `names`, as JSON or text; spent is rounded up."""
+    """Print limit, spent and remaining budget of the datasets in `names`, as JSON or text; spent is rounded up.
+
+    `command` is the name that JSON states; `book` is the ledger, which is read once for each dataset.
+    """
     listed, rows = [], []
     for name in names:
         account = book.account(name)

@@ -138,7 +138,10 @@ def _publish_tables(options: CountsOptions) -> Status:
 
 
 def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
-    """Return ``cells`` (of a region), ``marginals`` (names) and ``gaps`` (level, gap, lower, upper) for JSON."""
+    """Return ``cells`` (of a region), ``marginals`` (names) and ``gaps`` (level, gap, lower, upper) for JSON.
+
+    Gaps are between the loss of the rounded tables and its lower bound, for each level.
+    """
     domain = made.result.frame.domain
     gaps = [
         {"level": one.level, "gap": one.gap, "lower": one.lower, "upper": one.upper}

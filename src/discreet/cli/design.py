@@ -421,7 +421,10 @@ def _report(design: MetricDesign, path: str, output: str | None) -> None:
 
 
 def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
-    """Return ``loss`` (the worst), ``lower``, ``gap``, and ``losses`` and ``weights`` by name of a prior, as floats."""
+    """Return ``loss`` (the worst), ``lower``, ``gap``, and ``losses`` and ``weights`` by name of a prior, as floats.
+
+    `made` is the result for all priors, `stated` names them.
+    """
     names = [name for name, _ in stated.priors]
     return {
         "loss": made.upper,

@@ -141,7 +141,10 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
 def check_table_names(
     written: Mapping[str, str | None], suffixes: Sequence[str] = (".csv", ".parquet")
 ) -> None:
-    """Raise InvalidProblemError for paths of tables, by option, that end in none of `suffixes`."""
+    """Raise InvalidProblemError for paths of tables, by option, that end in none of `suffixes`.
+
+    `suffixes` are endings in small letters, at least two; paths that are None pass.
+    """
     *first_endings, last_ending = suffixes
     for option, path in written.items():
         if path is not None and Path(path).suffix.lower() not in suffixes:

@@ -178,6 +178,8 @@ def _anonymize(
 
     `output` is a folder of parts or a file; `memory` is in bytes, None for no limit; `client` is a scheduler's, or
     None. A few passes over the files. InvalidProblemError for columns that are unclear or cannot be written.
+
+    `guarantee` is k-anonymity; `on_progress` is called with each step.
     """
     from discreet.artefact.folders import parts_of
     from discreet.streaming import anonymize_files

@@ -314,6 +314,8 @@ def _option_of(field: str, options: Mapping[str, str], other: str | None = None)
 
     `options` go before the names that all commands share; `other` is the name of an unknown argument, by default its
     own.
+
+    `field` is the argument of the library that an error names.
     """
     if field in options:
         return options[field]
@@ -352,6 +354,8 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
 
     Foreign errors are reduced to their kind and place: their words may quote a value. `grid` names arguments of a
     grid.
+
+    With `as_json` the line is an object ``{"error": ...}`` with status, kind, message and what else is known.
     """
     status = status_of(error)
     parts: dict[str, Any] = {"status": int(status), "kind": type(error).__name__}

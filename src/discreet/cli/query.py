@@ -161,6 +161,8 @@ def _write(
     """Print the answers, as CSV or JSON, or write them to the output; write a page about them if requested.
 
     `data` are facts for JSON, to which the answers are added in place; `more` goes to the page.
+
+    `measured` gives the guarantee and the noise; answers are rounded unless the options say otherwise.
     """
     table = answers.to_frame("polars", rounded=not options.unrounded)
     if options.output is None:

@@ -262,6 +262,8 @@ def _outputs(planned: Plan, options: SelectOptions) -> ReleaseFiles:
     """Return the files of a choice and what is printed of it; without any file it is only printed.
 
     The report audits the method by replaying draws on synthetic records, for a few seconds.
+
+    `planned` is the plan, whose candidates name the elements.
     """
     from discreet.artefact.choice import choice_content
 
@@ -366,7 +368,10 @@ def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
 
 
 def _diagnose(objective: Objective, outcome: Outcome, seconds: float) -> None:
-    """Write value, evaluations and `seconds` of a choice to standard error, marked as private; one evaluation of f."""
+    """Write value, evaluations and `seconds` of a choice to standard error, marked as private; one evaluation of f.
+
+    `objective` is the one that the choice was made on, which counts its evaluations.
+    """
     from discreet.submodular import diagnose
 
     evaluations = objective.evaluations

@@ -179,6 +179,8 @@ def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:
     """Replace spellings of options by ours, and write each as a word of its own, with its value behind it.
 
     What was replaced is added to `notes`, as "--qi as --quasi". Unknown words stay as they are.
+
+    `words` follow the name of `command`, a command of Typer.
     """
     known, made, is_value = _known(command), [], False
     for at, word in enumerate(words):
@@ -297,6 +299,8 @@ def _value(option: str, text: str, command: str, unit: str) -> str:
     """Return the value of one option in our spelling; an unknown one stays as it is.
 
     `unit` is what a length without a unit is meant in.
+
+    `command` is its name: ``--unit`` is a unit of distance for some commands alone.
     """
     if option in _LENGTHS:
         return _length(text, unit)

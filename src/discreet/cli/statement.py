@@ -377,6 +377,8 @@ def _embedded(
     """Return the space of a file of words with their coordinates, and the words, or None if it has none.
 
     InvalidProblemError for options of places, a file beside it, or another metric than those of words.
+
+    `unit` is that of the distances; all of them are computed, ``O(n^2)``.
     """
     if file is not None:
         raise InvalidProblemError("PLACES", "none beside --embeddings", repr(file))
@@ -428,6 +430,8 @@ def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[n
 
     Columns are those of the options: x and y, or a list. InvalidProblemError for a missing one or cells that are no
     numbers.
+
+    `metric` "haversine" swaps x and y.
     """
     if places.x is None or places.y is None:
         names = (places.columns or "").split(",")
@@ -439,7 +443,10 @@ def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[n
 
 
 def _texts(table: pl.DataFrame, name: str) -> list[str]:
-    """Return a column of labels as texts; raise InvalidProblemError for a missing column or label."""
+    """Return a column of labels as texts; raise InvalidProblemError for a missing column or label.
+
+    Labels may repeat here; rows are numbered from 1 in refusals.
+    """
     if name not in table.columns:
         known = ", ".join(table.columns)
         raise InvalidProblemError("--label", f"a column of the table ({known})", repr(name))

@@ -87,6 +87,8 @@ def _judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[st
 
     Returns the certificate and the facts, as :func:`discreet.artefact.judging.judge`; failed checks are not raised.
     Parts need not fit into memory. InvalidProblemError for options that do not apply.
+
+    `path` is the table or the folder.
     """
     from discreet.artefact import load_anonymous
     from discreet.artefact.anonymous import ANONYMOUS
@@ -124,6 +126,8 @@ def _check_table(
 
     Counts: rows, classes and smallest_class. `record` is the one beside the table, or None. InvalidProblemError for
     columns that are missing.
+
+    `path` is the table, `guarantee` what is checked of it. The original and the people are read as the record states.
     """
     from discreet.kanonymity.verify import classes_of, verify
 

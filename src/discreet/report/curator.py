@@ -148,6 +148,8 @@ def _columns(
 
     A column without a role counts as left out; `lost` is None for others than quasi-identifiers. A pass over each
     column.
+
+    `made` is the anonymization with its diagnostics, `roles` and `attributes` are those of its columns.
     """
     from discreet.tables.frames import singled_out
 

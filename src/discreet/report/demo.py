@@ -350,6 +350,8 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
     """Design for a grid of unit cells, save the design to `file`, attack and audit it, and return its chapter.
 
     The curves of progress and the seconds of each part are kept in `watch`.
+
+    `rows` and `columns` are the numbers of cells, of one kilometer.
     """
     with watch.part("grid", f"Designing for a grid of {rows} by {columns} cells"):
         space = MetricSpace.grid(rows, columns, cell=1, unit="km")

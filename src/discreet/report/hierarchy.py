@@ -127,6 +127,8 @@ def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
 
     The half-width is a text such as "±12", or two with "or" where the lowest regions have other noise; levels count
     from 1.
+
+    `release` is that of the chapter; only its public parameters are read.
     """
     parameters, tree = release.provenance.parameters, release.result.frame.tree
     rows = []

@@ -368,6 +368,8 @@ def _cost(design: MetricDesign, baselines: Sequence[tuple[str, float]], loss_uni
     """Return sentences that compare the loss with the lower bound and with the best baseline of positive loss.
 
     A bound that is missing or 0, and a saving of less than 1 %, are not mentioned.
+
+    `baselines` are pairs of label and loss; `loss_unit` is printed with losses. A loss is rounded up.
     """
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:

@@ -81,6 +81,8 @@ def level_bars(result: RegionCounts | RegionTables) -> list[LevelBars]:
 
     With kept measurements they have estimates with intervals of 95 %: one query for each level, structural zeros
     unused, so that no domain is too large.
+
+    `result` is what was released; regions are in the order of the tree.
     """
     tree, names = result.frame.tree, region_names(result.frame.tree)
     if isinstance(result, RegionCounts):

@@ -171,6 +171,8 @@ def _names(
 
     Numbers are used where `names` ``(n_elements,)`` or `kinds` ``(n_kinds,)`` are None. InvalidProblemError for other
     lengths.
+
+    `selection` is the published choice.
     """
     statement = selection.statement
     if names is not None and len(names) != statement.n_elements:

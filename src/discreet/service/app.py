@@ -328,7 +328,10 @@ def _add_public(
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:
-    """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body."""
+    """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body.
+
+    `on_report` gets a :class:`ReportMessage`; what it raises is answered with 500.
+    """
 
     @app.post(
         "/v1/reports",

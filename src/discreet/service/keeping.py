@@ -149,6 +149,8 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
 
     InvalidProblemError for bytes whose digest differs, another version, an epoch of other `seconds` or another
     `unit`.
+
+    `body` is what was read; unit and seconds must be those of the present client.
     """
     try:
         data = json.loads(body)

@@ -296,6 +296,8 @@ def _facts(
     """Return the texts of the landing page, as HTML by name; without a mechanism (`found` None) they say so.
 
     Keys: state, subject, promise, example (a place), digest, epsilon (with its unit) and accepts (options to type).
+
+    `region` is None where the mechanism alone is known.
     """
     promise = "It is being designed; ask again later." if found is None else f"{found.promise}."
     if state == "failed":

@@ -190,6 +190,8 @@ def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Respon
     """Read a file, keep it in the workspace, and return the page of its columns with suggested roles.
 
     `query` holds "name" (up to 200 letters are kept) and the options of :class:`UploadOptions`.
+
+    `path` is the uploaded file; the caller holds the lock of the workspace.
     """
     name = query.get("name", "table")[:200]
     workspace.upload = read_upload(path, name, UploadOptions.from_form(query))

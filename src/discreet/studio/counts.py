@@ -185,7 +185,9 @@ def _describe_release(release: Release[RegionCounts], _planned: object = None) -
     Returns
     -------
     dict
-        What the template ``counts_result.html`` names besides what all publications do.
+        Values of the template ``counts_result.html`` besides those of all publications: method, public_units,
+        max_size, assumed (pairs of name and description), declared, adds_up, levels, sizes, measured, and those of
+        `sample_rows`.
     """
     result, assumed = release.result, release.provenance.assumed_public
     frame = result.frame
@@ -207,6 +209,9 @@ def describe_levels(result: RegionCounts | RegionTables) -> list[dict[str, Any]]
     """Return for each level from the root a dict of ``level``, ``regions`` (their number), ``picture`` and ``rows``.
 
     ``picture`` is the address of an SVG image, None for a level of one region; ``rows`` are those of a table.
+
+    `result` is what was released; at most 40 regions of a level are shown, the largest. With kept measurements one
+    query for each level.
     """
     return [
         {

@@ -97,6 +97,8 @@ def look(path: Path, dataset: str) -> BudgetShown:
 
     Reads the whole ledger and checks its chain of charges.
 
+    `path` is the ledger's file. Without a budget of `dataset` its limit is an empty text.
+
     Raises
     ------
     InvalidProblemError
@@ -144,6 +146,8 @@ def refuse_beyond(
     """Raise if the ledger would refuse a charge of `guarantee`, and charge nothing; the charge is checked again.
 
     `budget_delta` is the delta at which rho is charged to an (epsilon, delta) budget.
+
+    `path` is the ledger's file; nothing is written to it.
 
     Raises
     ------

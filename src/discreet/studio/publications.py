@@ -216,6 +216,9 @@ def _publish(
 
     A form that is sent again gets the same release. InvalidProblemError or BudgetError before the start for a form
     that makes no sense, or if the ledger would refuse the charge.
+
+    `form` holds that of the columns, the promise, "ledger", "dataset" and "budget-delta"; charges happen in the
+    process.
     """
     release, folder = new_name(), workspace.folder
 

@@ -229,6 +229,8 @@ def _ending(path: Path, name: str) -> str:
     """Return the ending by which a file is read: Parquet by its bytes, another by its name, and else CSV.
 
     That of a compressed file has two parts, such as ".csv.gz".
+
+    `path` is the uploaded file, whose first four bytes are read; `name` is what it is called.
     """
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
@@ -296,6 +298,8 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
     """Return the summary of a column: kind, different values, empty cells, three examples and the first five cells.
 
     Texts are cut at 24 letters. Scans the column a few times.
+
+    `name` is a column of `table`; values are private.
     """
     import polars as pl
 

@@ -257,6 +257,8 @@ class _Server(uvicorn.Server):
         """Take connections of a listening socket while there is room, until cancelled.
 
         One that the crowd refuses is closed without an answer; where no file can be opened, it waits a second.
+
+        `bound` is a listening socket that does not block.
         """
         loop = asyncio.get_running_loop()
         while True:
