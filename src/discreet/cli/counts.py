@@ -140,7 +140,7 @@ def _publish_tables(options: CountsOptions) -> Status:
 def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
     """Return ``cells`` (of a region), ``marginals`` (names) and ``gaps`` (level, gap, lower, upper) for JSON.
 
-    Gaps are between the loss of the rounded tables and its lower bound, for each level.
+    A gap says how near a level is to the best tables, where that was proved.
     """
     domain = made.result.frame.domain
     gaps = [

@@ -330,7 +330,7 @@ def _add_public(
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:
     """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body.
 
-    `on_report` gets a :class:`ReportMessage`; what it raises is answered with 500.
+    `on_report` gets a :class:`ReportMessage`; a failure in it is answered with 500.
     """
 
     @app.post(
