@@ -45,7 +45,10 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Open what the parent process closed: else the next file would take its number, and what is printed."""
+    """Open standard streams that the parent process closed: else the next file would take their numbers.
+
+    Letters that a stream cannot write are escaped from now on.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for the whole run

@@ -147,9 +147,10 @@ def anonymize(options: AnonymizeOptions) -> Status:
 
 
 def _read_table(options: AnonymizeOptions) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Read the table, after the outputs were checked; refuse one that is too large for a search without limit.
+    """Check the outputs, read and recode the table, and return it with notices for the curator, which are also printed.
 
-    Also returned are notices for the curator: of missing values, and of columns that seem to name persons.
+    Notices are about missing values and columns that seem to name persons. InvalidProblemError for a folder without
+    ``--memory``, outputs that cannot be written, and more than two million rows without a time limit.
     """
     path = options.table
     if Path(path).is_dir() and not is_hive_folder(path):
@@ -178,7 +179,7 @@ def _read_table(options: AnonymizeOptions) -> tuple[pl.DataFrame, tuple[str, ...
 
 
 def _read_recoded(path: str, argument: str, options: AnonymizeOptions) -> pl.DataFrame:
-    """Read a table and recode it as the options state."""
+    """Read the table at `path` into memory and recode it as the options state; refusals name `argument`."""
     table = read_rows(path, argument, options=options.reading, show_columns=options.show_columns)
     recoded: pl.DataFrame = recode(table, options.recoding, argument)
     return recoded
@@ -189,7 +190,10 @@ def _stated(
     options: AnonymizeOptions,
     notices: tuple[str, ...],
 ) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
-    """Return the anonymization with the typed options in its record, and the notices in the curator's diagnostics."""
+    """Return the anonymization with the typed options in its record, and the notices in the curator's diagnostics.
+
+    `made` is what was found; `notices` are sentences about the columns. Nothing is read.
+    """
     stated = {**made.provenance.parameters, "method": options.method}
     stated |= recorded(options.reading, options.recoding)
     if options.demands:
@@ -209,6 +213,8 @@ def _save_key(
     """Write the key by which the curator verifies that classes have k persons beside the output; print its path.
 
     Nothing happens without ``--person``.
+
+    The file holds the number of the person of each row, in the order of the published rows, and is private.
     """
     from discreet.artefact.anonymous import save_persons
 
@@ -219,9 +225,9 @@ def _save_key(
 
 
 def _read_models(table: pl.DataFrame, options: AnonymizeOptions) -> dict[str, list[PrivacyModel]]:
-    """Return the demands on each class by column.
+    """Return the privacy models that each class must meet, lists by sensitive column, as ``--require`` states them.
 
-    Raise InvalidProblemError for missing columns or quasi-identifiers.
+    InvalidProblemError for a column that is not in the table or is a quasi-identifier, for ``--person`` too.
     """
     models = read_models(options.demands, field="--require")
     named = [("--require", name) for name in models]

@@ -166,7 +166,11 @@ def write_pages(
     attributes: Sequence[Attribute],
     options: AnonymizeOptions,
 ) -> None:
-    """Write the report of the published table and that for the curator, if requested."""
+    """Write the report of the published table and that for the curator to the paths of the options, if requested.
+
+    Both are readable for their owner alone. `original` is the table as read, private; `attributes` say how its
+    quasi-identifiers were read. InvalidProblemError for a file that cannot be written.
+    """
     headline = "An anonymized table, with its proof"
     about: dict[str, Any] = {"private": True, "attributes": attributes}
     write_page(options.report, "kanonymity", made, headline=headline, **about)
@@ -177,7 +181,10 @@ def write_pages(
 def emit_table_facts(
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics], options: AnonymizeOptions
 ) -> None:
-    """Print the facts of a table in memory: its risks, losses and method; private. A sort of the rows."""
+    """Print the facts of a table in memory: its risks, losses and method; private. A sort of the rows.
+
+    `made` is the anonymization with its diagnostics; classes, l and t are counted anew on the published table.
+    """
     from discreet.kanonymity.risk import homogeneous_dict, risk
 
     search, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]
@@ -203,9 +210,9 @@ def emit_facts(
     measured: dict[str, Any],
     rows: Sequence[tuple[str, object]],
 ) -> None:
-    """Print the facts of an anonymization.
+    """Print the facts of an anonymization as JSON or text: facts shared by tables in memory and in files, then more.
 
-    Facts shared by tables in memory and in files, then `measured` and `rows`.
+    `measured` are more facts for JSON, `rows` name and value for the text. Private: losses are of the original.
     """
     search = made.diagnostics
     shared = ("information_loss", "mean_loss", "lower", "gap", "suppressed")

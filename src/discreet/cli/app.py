@@ -80,7 +80,10 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command with some arguments, and return its exit status; no error leaves this function."""
+    """Run the command with the `arguments` after ``discreet``, and return its exit status, as of `Status`.
+
+    Errors become one line on standard error and a status; SystemExit alone leaves this function.
+    """
     as_json = "--json" in arguments or _logs_json(arguments)
     grid = any(argument.partition("=")[0] == "--grid" for argument in arguments)
     command = _command()
@@ -113,7 +116,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _logs_json(arguments: Sequence[str]) -> bool:
-    """Test whether standard error is for programs: ``serve`` with ``--log json``, or its variable."""
+    """Return whether standard error is for programs: ``serve`` with ``--log json``, or with DISCREET_LOG=json."""
     if "serve" not in arguments[:1]:
         return False
     typed = [
@@ -140,7 +143,10 @@ def _check_names(arguments: Sequence[str]) -> None:
 
 
 def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException:
-    """Return the error for a name that is too long, a loop of links, or memory; any other error as it is."""
+    """Return a refusal of an argument for a name that is too long or a loop of links, or MemoryError.
+
+    Any other `error` is returned as it is.
+    """
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return _as_a_name(error, arguments)
     # pathlib before Python 3.13; the others are how libraries are loaded that find no room.
@@ -154,7 +160,10 @@ def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException
 
 
 def _is_loop(text: str) -> bool:
-    """Return whether a word of the command line names a path whose links lead back to it."""
+    """Return whether a word of the command line names a path whose links lead back to it.
+
+    `text` may be an option with its value, or NAME=PATH; False for what is no path.
+    """
     try:
         Path(text.rpartition("=")[2].rpartition(":")[2]).stat()
     except OSError as error:
@@ -165,7 +174,10 @@ def _is_loop(text: str) -> bool:
 
 
 def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
-    """Return a refusal of the argument whose path is too long for a file, wherever it was first used."""
+    """Return a refusal of the argument whose path is too long for a file, wherever it was first used.
+
+    `error` is of the system, with the name of the file; "a path" stands for an argument that is not found.
+    """
     option = "a path"
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, _, value = argument.partition("=")
@@ -176,7 +188,7 @@ def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
 
 
 def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Describe the value of an argument: its choices if they are few, else its purpose."""
+    """Describe the value of an option, a parameter of Typer or None: its choices if it has some, else its purpose."""
     choices = getattr(getattr(parameter, "type", None), "choices", None)
     if choices:
         return f"one of {', '.join(str(getattr(one, 'value', one)) for one in choices)}"
@@ -193,7 +205,10 @@ def _example(arguments: Sequence[str]) -> str:
 
 
 def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # noqa: ANN401 - as above
-    """Return a refusal of an option without its value, or of a flag with one."""
+    """Return a refusal of an option without its value, or of a flag with one.
+
+    `error` is Typer's, with the name of the option; the command is found in the `arguments` as typed.
+    """
     name = str(error.option_name)
     below = {command for commands in OWN.values() for command in commands}
     typed = next((one for one in arguments if one in below), None)
@@ -208,7 +223,7 @@ def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # no
 
 
 def _as_ours(error: BaseException, arguments: Sequence[str]) -> InvalidProblemError:
-    """Convert an error of Typer to the form of our own errors."""
+    """Convert an error of Typer to a refusal that names the option and what is allowed, and no value that was typed."""
     parameter = getattr(error, "param", None)
     names = getattr(parameter, "opts", None) or ["arguments"]
     if type(error).__name__ == "MissingParameter":

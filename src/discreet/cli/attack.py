@@ -35,7 +35,7 @@ _EXAMPLES = (
 
 
 def _numbers(given: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between them; raise InvalidProblemError for anything else."""
+    """Return the whole numbers of a text with commas between them, such as ``1,10``; InvalidProblemError for others."""
     try:
         return tuple(int(part) for part in given.split(","))
     except ValueError:

@@ -253,7 +253,7 @@ _STATES = {
 
 
 def _advice(book: Ledger, charge: Charge) -> str:
-    """Return the advice about an open release."""
+    """Return what to type about an open release, as a sentence; reads whether its result is kept beside the ledger."""
     if charge.state == "reserved":
         return "no reading began: `budget recover` frees the charge"
     if book.spooled(charge.release_id) is not None:
@@ -262,7 +262,7 @@ def _advice(book: Ledger, charge: Charge) -> str:
 
 
 def _described(charge: Charge) -> dict[str, Any]:
-    """Return a charge as plain values for JSON."""
+    """Return a charge as a mapping of plain values for JSON, its guarantee as a mapping, too."""
     return {**vars(charge), "guarantee": charge.guarantee.to_dict()}
 
 
@@ -300,7 +300,10 @@ def check(options: CheckOptions) -> Status:
 
 
 def _limit(options: GrantOptions) -> Guarantee:
-    """Return the limit that the options state; refuse options that do not go together."""
+    """Return the limit that the options state: epsilon, (epsilon, delta), rho, or metric privacy with a unit.
+
+    InvalidProblemError for options that do not go together, or amounts that are no positive numbers.
+    """
     relation: Any = options.neighbors
     epsilon, unit = options.epsilon, options.unit
     require_one("--epsilon", "a limit here, or with --rho", epsilon, options.rho)
@@ -323,7 +326,10 @@ def _limit(options: GrantOptions) -> Guarantee:
 
 
 def _emit(command: str, options: JsonOption, book: Ledger, names: tuple[str, ...]) -> None:
-    """Print the state of datasets."""
+    """Print limit, spent and remaining budget of the datasets in `names`, as JSON or text; spent is rounded up.
+
+    `command` is the name that JSON states; `book` is the ledger, which is read once for each dataset.
+    """
     listed, rows = [], []
     for name in names:
         account = book.account(name)

@@ -23,7 +23,7 @@ R = TypeVar("R", bound="OptionGroup")
 
 
 def _parameter(row: OptionRow) -> inspect.Parameter:
-    """Return the parameter that Typer reads."""
+    """Return the parameter of a signature from which Typer makes the option or argument of a row."""
     option, default = row.option, row.default
     stated = re.match(r"bool|float|int", row.kind)
     kinds: dict[str, Any] = {"bool": bool, "float": float, "int": int}
@@ -49,7 +49,9 @@ def _parameter(row: OptionRow) -> inspect.Parameter:
 
 
 def command_again(name: str, options: OptionGroup, *, without: Collection[str] = ()) -> str:
-    """Return a command line with its options as text, to type it again.
+    """Return a shell command line of `name` with the options that differ from their defaults, to type it again.
+
+    Fields in `without` are left out; lists repeat their option.
 
     Examples
     --------
@@ -74,7 +76,10 @@ def _command(
     call: Callable[..., Any],
     shown: Mapping[str, Any],
 ) -> Callable[..., Any]:
-    """Return a function with the options of rows as its signature, and the name and help of `run`."""
+    """Return a function with the options of rows as its signature, and the name and docstring of `run`.
+
+    It reads the typed values and gives them to `call` as one mapping by name; `shown` become its attributes.
+    """
 
     def command(**typed: Any) -> Any:  # noqa: ANN401 - as Typer reads them
         return call({row.name: row.value(typed[row.name]) for row in rows})
@@ -159,6 +164,8 @@ def from_call(
 
 def read_sentences(docstring: str, names: Mapping[str, str]) -> dict[str, str]:
     """Read the sentences about each argument from a docstring, as the help of an option shows them.
+
+    Returns argument -> its sentences on one line, without markup; an argument without an entry is missing.
 
     Parameters
     ----------

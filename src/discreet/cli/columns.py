@@ -184,9 +184,9 @@ def warn_of_kept(
     show: bool,
     quiet: bool,
 ) -> None:
-    """Print a warning of rows that columns published unchanged single out; only `typed` names are repeated.
+    """Print a warning for each column published unchanged in which rows have a value that no other row has.
 
-    A pass over each such column; with `show` every column may be named.
+    Columns that are not in `typed` are named by their position, unless `show`. One pass over each such column.
     """
     from discreet.tables.frames import singled_out
 
@@ -203,7 +203,10 @@ _BOUNDS = re.compile(r"([^:]*):([^:]*)")
 
 
 def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Split each ``NAME=VALUE`` of an option at its last equals sign; raise InvalidProblemError for a repeated name."""
+    """Split each ``NAME=VALUE`` at its last equals sign; return values by name, empty without any.
+
+    InvalidProblemError, naming `option`, for another form or a name that comes twice.
+    """
     pairs: dict[str, str] = {}
     for text in given or ():
         name, equals, value = text.rpartition("=")
@@ -215,6 +218,8 @@ def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
 
 def with_orders(required: Sequence[str], orders: Sequence[str]) -> list[str]:
     """Add the stated order of a column of text to its demands of ordered closeness.
+
+    `required` are demands ``NAME=MODEL``, `orders` texts ``NAME=LOW,...,HIGH``. Returns the demands in their order.
 
     Raises
     ------
@@ -256,6 +261,9 @@ def attributes_of(
     Columns of numbers are numeric by default; in a CSV file, a column where each cell that is not empty is a
     number without a zero in front.
 
+    `table` may be a frame or columns by name; `quasi` gives the order of the result. Columns whose kind is not typed
+    are scanned; dates are, too.
+
     Raises
     ------
     InvalidProblemError
@@ -283,9 +291,9 @@ def attributes_of(
 
 
 def _stated(kinds: Kinds) -> dict[str, dict[str, Any]]:
-    """Return what the options of kinds state: option -> column -> stated value.
+    """Return what the options of kinds state: option -> column -> value that was read, None where there is none.
 
-    Raise InvalidProblemError for other forms.
+    InvalidProblemError for other forms.
     """
     rounded = pairs_of(kinds.rounded, "--round")
     bounds = pairs_of(kinds.bounds, "--bounds")
@@ -308,7 +316,11 @@ def _attribute(
     weight: float,
     stated: dict[str, dict[str, Any]],
 ) -> Attribute:
-    """Return the attribute of one column, as an option in `stated` describes it, or else by its values."""
+    """Return the attribute of column `name` of `table`, as an option in `stated` describes it, or else by its values.
+
+    `weight` is its weight in the loss. A taxonomy is read from its file; a column whose kind is not stated is
+    scanned.
+    """
     option = next((option for option, columns in stated.items() if name in columns), "")
     value: Any = stated[option][name] if option else None
     match option:
@@ -329,7 +341,9 @@ def _attribute(
 
 
 def _prefixes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Read ``NAME`` and ``NAME=3,2``, the lengths of prefixes.
+    """Return column -> lengths of prefixes, empty if not stated, from ``NAME`` and ``NAME=3,2``.
+
+    InvalidProblemError for lengths that are not from 1 to 99.
 
     Examples
     --------
@@ -350,7 +364,9 @@ def _prefixes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Read ``NAME``, ``NAME=FORMAT`` and ``NAME=FORMAT:year``, the finest level that is published.
+    """Return column -> format ("" if not stated) and finest level, from ``NAME`` and ``NAME=FORMAT:year``.
+
+    InvalidProblemError for an unknown format; the level, "day" if not stated, is not checked here.
 
     Examples
     --------
@@ -370,7 +386,10 @@ def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _checked_date(table: Any, name: str, dates: Dates) -> Dates:  # noqa: ANN401 - as above
-    """Return dates with their format resolved, so that the record states it."""
+    """Return `dates` with the format resolved by a scan of the column, so that the record states it.
+
+    InvalidProblemError if the cells are in no such format, or in several.
+    """
     column = table[name]
     if column.dtype.is_temporal():
         return dates
@@ -399,7 +418,7 @@ def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:
 
 
 def _bounds(text: str) -> tuple[float | None, float | None]:
-    """Read ``LOW:HIGH``, either of which may be missing, from ``NAME=LOW:HIGH``; refuse anything else."""
+    """Return low and high of ``LOW:HIGH``, None for a missing one; InvalidProblemError for other forms or numbers."""
     ends = _BOUNDS.fullmatch(text)
     if ends is None:
         raise InvalidProblemError("--bounds", "NAME=LOW:HIGH", repr(text))

@@ -106,7 +106,7 @@ class Commands(TyperGroup):
         return [*_STUBS, *sorted((_OURS.keys() | _added()) - _STUBS.keys())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
-        """Return a command with its name and summary, without importing it."""
+        """Return a stub with the command's name and summary, without importing it; None for an unknown name."""
         if cmd_name in _STUBS:
             return _STUBS[cmd_name]
         added = _added().get(cmd_name)
@@ -119,9 +119,9 @@ class Commands(TyperGroup):
         return TyperCommand(cmd_name, help=summary, rich_help_panel=_PANEL)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
-        """Return the command that is run, imported now.
+        """Return name, command and its remaining arguments, as Typer calls it; the command is imported now.
 
-        Raise InvalidProblemError for an unknown command or an old option.
+        InvalidProblemError for an unknown command or an option that was renamed.
         """
         if args and self.get_command(ctx, args[0]) is None:
             near = get_close_matches(args[0], self.list_commands(ctx), 1)
@@ -178,6 +178,8 @@ def brief_help(first: Collection[str], examples: Sequence[str]) -> type[TyperCom
 def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on Typer's version
     """Import a command of this package and build it, once in a process: reading its signature takes Typer a while.
 
+    Returns a command of Typer. An import error is raised on.
+
     Parameters
     ----------
     name
@@ -201,7 +203,7 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on T
 
 
 def hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Remove the type of flags from the help of a command and of the commands below it."""
+    """Remove the type of flags from the help of a command and of the commands below it, in place."""
     for parameter in (*command.params, command.get_help_option(typer.Context(command))):
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""

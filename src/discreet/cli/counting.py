@@ -241,7 +241,11 @@ class CountsOptions(
 
 
 def guarantee_of(options: CountsOptions) -> PureDP | ZeroConcentratedDP:
-    """Read the guarantee; the noise follows from it, and may be named as a check."""
+    """Return the guarantee of the options: pure epsilon, or rho; the noise follows from it.
+
+    InvalidProblemError for both or neither, another noise than follows, or a delta without ``--rho`` and
+    ``--ledger``.
+    """
     guarantee = read_guarantee(options.epsilon, options.rho, options.neighbors)
     noise = "laplace" if options.rho is None else "gaussian"
     if options.noise not in (None, noise):
@@ -254,7 +258,11 @@ def guarantee_of(options: CountsOptions) -> PureDP | ZeroConcentratedDP:
 
 
 def check_files(options: CountsOptions) -> None:
-    """Refuse files that cannot be read, and outputs that cannot be written, before anything is charged."""
+    """Raise InvalidProblemError for files that cannot be read and outputs that cannot be written, before any charge.
+
+    Of a private file only what no row decides is looked at; public ones are scanned once. Outputs within a folder
+    that is read are refused.
+    """
     rows = None if options.engine.is_large(options.file) else options.file
     for path, name in (
         (rows, "PEOPLE" if options.people else "--units"),
@@ -287,14 +295,20 @@ def check_files(options: CountsOptions) -> None:
 
 
 def open_rows(options: CountsOptions) -> AbstractContextManager[Any]:
-    """Open the private rows; counts of pieces are kept in the folder of the output until it is written."""
+    """Return a context manager that gives the private rows, for :func:`release_counts`; nothing is read yet.
+
+    Counts of pieces are kept in the folder of the output until it is written.
+    """
     output = options.output
     folder = None if output is None else Path(output).absolute().parent
     return options.engine.source(options.file, folder)
 
 
 def shared_arguments(options: CountsOptions) -> dict[str, Any]:
-    """Return the arguments that all plans of counts take."""
+    """Return the arguments that all plans take: columns, levels (texts), person, root and refuse_rows.
+
+    One that is not typed is None, `refuse_rows` False.
+    """
     return {
         "columns": options.regions or None,
         "levels": None if options.levels is None else options.levels.split(","),
@@ -310,9 +324,10 @@ def release_counts(
     arguments: Mapping[str, Any],
     outputs: Callable[[Any], ReleaseFiles],
 ) -> Release[Any]:
-    """Plan, charge the ledger, release and write, by the public call of the library.
+    """Plan, charge the ledger, release and write, by :func:`discreet.counts`; return the release.
 
-    `arguments` are those of one kind.
+    `source` is from :func:`open_rows`; `arguments` are those of one kind of counts; `outputs` makes the files from
+    the plan. InvalidProblemError and BudgetError before the charge, ChargedError after it.
     """
     import discreet
 
@@ -347,9 +362,9 @@ def release_outputs(
 ) -> ReleaseFiles:
     """Return the files of a release: the table and its measurements, of `size` bytes about, extra ones, and the page.
 
-    That a workbook can hold the table is checked by the frame, before anything is charged.
-
-    ``more`` returns the facts of this kind of counts.
+    `chapter` is "hierarchy" or "tables"; `more` returns the facts of this kind of counts for JSON; `extra_files` maps
+    an option to its path (None: no file), its renderer and its size in bytes. InvalidProblemError if a workbook
+    cannot hold the table of `frame`, before anything is charged.
     """
     from discreet.artefact.counts import check_workbook, counts_content, measurements_content
 
@@ -384,6 +399,8 @@ def render_counts(
     """Render what may be published, and nothing else, as text or JSON: no time, which depends on the records.
 
     `left` is what the ledger has left, `more` the facts of this kind of counts.
+
+    `outcome` is the release, or an outcome without a guarantee.
     """
     tree = outcome.result.frame.tree
     data = outcome_facts(

@@ -52,7 +52,11 @@ _MAX_DOMAIN_BYTES = 1 << 26
 
 
 def _publish_tables(options: CountsOptions) -> Status:
-    """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
+    """Check files and options, plan, release and write, or with ``--plan`` only print the plan; return the exit status.
+
+    The plan charges the ledger before it reads a value. InvalidProblemError and BudgetError before, ChargedError
+    after it.
+    """
     from discreet.artefact.outputs import PAGE_BYTES
     from discreet.artefact.sidecar import FileContent
     from discreet.hierarchy.contingency.estimates import check_room
@@ -134,7 +138,10 @@ def _publish_tables(options: CountsOptions) -> Status:
 
 
 def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
-    """Return the facts of released tables for JSON: cells, marginals and gaps."""
+    """Return ``cells`` (of a region), ``marginals`` (names) and ``gaps`` (level, gap, lower, upper) for JSON.
+
+    A gap says how near a level is to the best tables, where that was proved.
+    """
     domain = made.result.frame.domain
     gaps = [
         {"level": one.level, "gap": one.gap, "lower": one.lower, "upper": one.upper}
@@ -145,7 +152,7 @@ def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
 
 
 def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
-    """Read a file of JSON up to a size; refuse another, or one in which a key comes twice."""
+    """Return the JSON of a file of at most 64 MiB; InvalidProblemError for another, or a key that comes twice."""
     try:
         data = stored_file(path).read_bytes()
     except OSError as error:
@@ -160,7 +167,10 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
 
 
 def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
-    """Render what a release of tables would do and cost, as text or JSON."""
+    """Render what a release of tables would do and cost, as text or JSON.
+
+    Public facts and expected standard errors; with ``--plan-count`` also coefficients of variation of such a count.
+    """
     proved, count = planned.proved, options.plan_count
     stated = {
         "cost": planned.cost,
@@ -250,7 +260,11 @@ def counts(options: CountsOptions) -> Status:
 
 
 def _publish_sizes(options: CountsOptions) -> Status:
-    """Publish counts of units by size."""
+    """Publish counts of units by size, or print a plan, or counts without a guarantee; return the exit status.
+
+    InvalidProblemError and BudgetError before the charge, ChargedError after it. ``--diagnostics`` reads the rows
+    again.
+    """
     _check_options(options)
     guarantee = guarantee_of(options)
     warn_of_weakness(guarantee, quiet=options.quiet)
@@ -319,7 +333,7 @@ def _rendered_size_plan(options: CountsOptions, arguments: dict[str, Any]) -> st
 
 
 def _check_options(options: CountsOptions) -> None:
-    """Refuse options of tables, and a table of the other kind than its columns."""
+    """Raise InvalidProblemError for options of tables, missing ones, and a table of the other kind than its columns."""
     options.refuse(options.of(TableOptions), "none without --by")
     if options.max_size is None:
         expected = "the largest size that has a count of its own"
@@ -342,9 +356,10 @@ def _size_facts(made: Release[RegionCounts] | Unproven[RegionCounts]) -> dict[st
 
 
 def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -> None:  # noqa: ANN401 - rows of a file
-    """Count without a guarantee; write and print, with no record beside the counts.
+    """Count and add noise without a guarantee; write the counts without a record, and print them with a warning.
 
     `arguments` are those of :func:`discreet.hierarchy.plan` by the reading's kind; method and leaves are taken out.
+    Charges nothing; the result must not be published.
     """
     from discreet import hierarchy
     from discreet.artefact.placing import replace_file

@@ -90,7 +90,11 @@ def _write_files(folder: Path, options: DemoOptions) -> None:
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
-    """Write the demo into a new or empty folder, with progress on standard error; a folder that fails is refused."""
+    """Write the demo into a new or empty folder, or over an earlier demo, in minutes; progress on standard error.
+
+    InvalidProblemError for a folder with other files, or one that cannot be written. `seed` None means the default
+    data.
+    """
     from discreet.report.demo import build_demo
 
     _check_folder(Path(folder))
@@ -109,14 +113,14 @@ def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
 
 
 def _attack_mode(mode: str, clients: int = 12) -> Attacked:
-    """Attack a mode of a small location service, with few clients."""
+    """Return the findings of attacks on a mode of a small location service, "sound" in the demo, with few clients."""
     from discreet.evaluate.attack.by_name import attack
 
     return attack("lrgeo", mode=mode, trials=clients)
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse to replace files that an earlier demo did not write: your own patients, or a page."""
+    """Raise InvalidProblemError if the demo would replace files that an earlier demo did not write, such as a page."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if not names & _WRITTEN or names <= _WRITTEN:
         return

@@ -116,7 +116,10 @@ class DesignOptions(
 
 
 def _run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
-    """Design without a table of distances, write the file and describe it; return the exit status."""
+    """Design without a table of distances, write the file if requested, print the design; return the exit status.
+
+    InvalidProblemError for options that need a table. The status is TARGET_MISSED only if a gap was asked for.
+    """
     _refuse(options)
     begun = clock()
     make = _make_noise if stated.guarantee.radius is None else _make_tails
@@ -162,9 +165,10 @@ def _emit_design(
     made
         The design.
     data, rows
-        Plain values, its seconds among them, and rows of text below `head`.
+        Plain values for JSON, ``"seconds"`` among them, to which two are added in place, and rows of text below
+        `head`.
     missed
-        Bounds that miss the requested gap.
+        Design whose bounds miss the requested gap, or None; a warning states them.
     head
         Text above the rows.
     """
@@ -185,7 +189,10 @@ def _make_tails(
     options: DesignOptions,
     on_progress: Callable[[Progress], None] | None,
 ) -> _Made:
-    """Design a channel of exponential tails; return it with its bounds, rows and writer. Warns of links."""
+    """Design a channel of exponential tails; return it, the function that writes it, its facts and its rows of text.
+
+    Warns if the radius had to be widened to connect all secrets. At most 16,384 secrets; all pairs are looked at.
+    """
     from discreet.artefact import save_anchored
     from discreet.artefact.implicit import from_tails
     from discreet.metricdp import tail_channel
@@ -220,7 +227,7 @@ def _make_noise(
     options: DesignOptions,
     on_progress: Callable[[Progress], None] | None,
 ) -> _Made:
-    """Design one noise for every point, with the places as reports; return it with its bounds, rows and writer."""
+    """Design one noise for every point, with the places as reports; return it, its writer, its facts and its rows."""
     from discreet.artefact import save_mechanism
     from discreet.lrgeo.points.many_places import design_many_places
 
@@ -247,7 +254,10 @@ def _make_noise(
 
 
 def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:
-    """Widen the radius until the pairs within it connect all secrets; return the number of added links, too."""
+    """Return the guarantee with the radius widened until the pairs within it connect all secrets, and the added links.
+
+    The number is 0 where they are connected; else the radius is that of the longest link, rounded up to six digits.
+    """
     space, guarantee = stated.costs.space, stated.guarantee
     near = space.adjacency(guarantee.radius)
     every, links = near.join(space)
@@ -260,7 +270,7 @@ def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:
 
 
 def _refuse(options: DesignOptions) -> None:
-    """Refuse what there is with a table alone."""
+    """Raise InvalidProblemError for options that only a design with a table of distances has."""
     most = "with more than 5,120 secrets"
     if options.method != "auto":
         raise InvalidProblemError("--method", f"auto {most}", repr(options.method))
@@ -330,7 +340,11 @@ def design(options: DesignOptions) -> Status:
 
 
 def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesign | None, Status]:
-    """Design the channel with progress on standard error; return the design, if any, and the status."""
+    """Design the channel with progress on standard error; return the design, if any, and the exit status.
+
+    Interrupted, it returns the best verified design so far, or None. InvalidProblemError for options of another
+    method.
+    """
     from discreet.metricdp import design
     from discreet.metricdp.design import Interrupted
 
@@ -360,7 +374,10 @@ def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesig
 def _solve_for_all(
     stated: DesignStatement, options: DesignOptions
 ) -> tuple[Minimax | None, MetricDesign | None, Status]:
-    """Design for the worst of several priors; return the result, or the best design so far, and the exit status."""
+    """Design for the worst of several priors; return the result (None if interrupted), its design, and the exit status.
+
+    Interrupted, the design is the best so far, or None. InvalidProblemError for other methods than auto and optimal.
+    """
     from discreet.metricdp import minimax
     from discreet.metricdp.design import Interrupted
 
@@ -382,7 +399,7 @@ def _solve_for_all(
 
 
 def _method(options: DesignOptions) -> Method:
-    """Return the requested method, with its own options if it is the decomposition."""
+    """Return the method that is typed, with blocks and partitioner if it is benders; InvalidProblemError if unknown."""
     if options.method not in METHODS.proven:
         raise unknown_name("--method", options.method, sorted(["auto", "optimal", *METHODS.proven]))
     typed = {"blocks": options.blocks, "partitioner": options.partitioner}
@@ -404,7 +421,10 @@ def _report(design: MetricDesign, path: str, output: str | None) -> None:
 
 
 def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
-    """Return the loss under each prior, the worst loss, and its lower bound, as plain values."""
+    """Return ``loss`` (the worst), ``lower``, ``gap``, and ``losses`` and ``weights`` by name of a prior, as floats.
+
+    `made` is the result for all priors, `stated` names them.
+    """
     names = [name for name, _ in stated.priors]
     return {
         "loss": made.upper,
@@ -416,7 +436,10 @@ def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
 
 
 def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
-    """Return the worst loss with its bounds, and the loss and weight of each prior, as text."""
+    """Return the worst loss with its bounds, and the loss and weight of each prior, as text.
+
+    One line for the worst loss, with its bounds, and one for each prior; losses are rounded up.
+    """
     lines = [f"worst expected loss  {printed.bounds(made.lower, made.upper)}"]
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True
@@ -429,7 +452,11 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:
-    """Return sentences about secrets that the guarantee joins or does not protect."""
+    """Return sentences about links beyond the radius, separate groups, and secrets that are not protected.
+
+    The list is empty if all are protected without links. At most ten secrets are named, by `labels` or, without
+    these, by index.
+    """
     scope = design.guarantee.space_scope
     if scope is None:
         return []

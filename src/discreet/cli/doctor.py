@@ -89,7 +89,10 @@ def doctor(options: JsonOption) -> Status:
 
 
 def findings() -> Iterator[Symptom]:
-    """Yield the state of each part of the installation."""
+    """Yield the state of each part of the installation.
+
+    Imports the kernels, makes the folder of the compiled code if it is missing, and writes and deletes a file there.
+    """
     yield Symptom("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
     yield Symptom("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
     for name in _ENGINES:
@@ -118,7 +121,10 @@ def _version(package: str) -> str:
 
 
 def _cache() -> Symptom:
-    """Check whether compiled code can be cached, and count the cached functions."""
+    """Return the symptom "compiled code": missing without a compiler, a folder to cache in, or cached functions.
+
+    Searches the folder of the package, or that of NUMBA_CACHE_DIR, for cached functions.
+    """
     name = "compiled code"
     if not has_compiler():
         cure = "pip install numba; without it, small inputs alone"
@@ -143,7 +149,7 @@ def _cache() -> Symptom:
 
 
 def _folder() -> Symptom:
-    """Return whether a folder for temporary files can be written."""
+    """Return the symptom "temporary files": missing if no folder can be written."""
     try:
         folder = tempfile.gettempdir()
     except OSError:
@@ -161,7 +167,7 @@ def _processors() -> int:
 
 
 def _files() -> Symptom:
-    """Return whether enough files may be open at once."""
+    """Return the symptom "open files": missing if fewer than 256 files may be open at once."""
     try:
         import resource
 
@@ -174,7 +180,7 @@ def _files() -> Symptom:
 
 
 def _words() -> Symptom:
-    """Return whether standard output takes all letters."""
+    """Return the symptom "letters": missing unless standard output is in UTF-8."""
     coding = (sys.stdout.encoding or "").lower().replace("-", "")
     if coding != "utf8":
         return Symptom("letters", "missing", f"{coding or 'unknown'}", "export PYTHONUTF8=1")

@@ -44,13 +44,16 @@ T = TypeVar("T")
 
 
 def open_file(load: Callable[[str], T], path: str) -> T:
-    """Read a file by a reader of the library; an error names the command's argument."""
+    """Return what `load` reads from `path`; an InvalidProblemError of it names the argument CHANNEL."""
     with renamed_arguments({}, others="CHANNEL"):
         return load(path)
 
 
 def channel_kind(path: str) -> str:
-    """Return the kind of channel in a file; an error names the command's argument."""
+    """Return the kind of channel in a file, such as "channel", "anchored" or "mechanism"; little of it is read.
+
+    InvalidProblemError, naming CHANNEL, for a table or a file that is no artefact.
+    """
     from discreet.artefact.reader import zip_kind
 
     if Path(path).suffix.lower() in WRITABLE:
@@ -61,7 +64,10 @@ def channel_kind(path: str) -> str:
 
 
 def open_any(path: str) -> Artefact | AnchoredArtefact:
-    """Read a channel of either kind, with a table or without; an error names the command's argument."""
+    """Return the channel of the file at `path`: an Artefact with a table, or an AnchoredArtefact without.
+
+    Its claims are not verified. InvalidProblemError, naming CHANNEL, for files of other kinds or damaged ones.
+    """
     from discreet.artefact import load_anchored
     from discreet.artefact.reader import read
 
@@ -79,6 +85,8 @@ def write_channel(
     """Write a design with the names of its secrets to `path`, in the library's own format; nothing without a path.
 
     Raises InvalidProblemError, naming ``--output``, as :func:`discreet.artefact.save`.
+
+    `labels` are names of the secrets in their order, or None.
     """
     if path is None:
         return
@@ -133,7 +141,10 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
 def check_table_names(
     written: Mapping[str, str | None], suffixes: Sequence[str] = (".csv", ".parquet")
 ) -> None:
-    """Raise InvalidProblemError for paths of tables, by option, that end in none of `suffixes`."""
+    """Raise InvalidProblemError for paths of tables, by option, that end in none of `suffixes`.
+
+    `suffixes` are endings in small letters, at least two; paths that are None pass.
+    """
     *first_endings, last_ending = suffixes
     for option, path in written.items():
         if path is not None and Path(path).suffix.lower() not in suffixes:
@@ -181,7 +192,7 @@ def write_page(
 
 
 def page_content(kind: str, made: Release[Any], *, title: str, **given: object) -> FileContent:
-    """Render the report of a release."""
+    """Return the HTML of a release's report as the content of a file; `kind` and `given` as for ``make_chapter``."""
     from discreet.artefact.sidecar import FileContent
     from discreet.report import make_chapter, render_report
 
@@ -195,7 +206,12 @@ def release_files(
     *,
     text_has_result: bool = False,
 ) -> ReleaseFiles:
-    """Return the outputs of a release: for each option its path, its renderer, and its size in bytes if that grows."""
+    """Return the outputs of a release.
+
+    For each option its path (None: no file), renderer, and size in bytes if it grows. `command` is recorded; `text`
+    renders what is printed, from the release and what the ledger has left, if there is one. `text_has_result` says
+    that what is printed is the result itself, so that it is kept if no file is.
+    """
     from discreet.artefact import OutputFile, ReleaseFiles
     from discreet.artefact.outputs import PAGE_BYTES
 
@@ -210,7 +226,10 @@ def release_files(
 
 
 def open_ledger(ledger: str | None, dataset: str | None) -> Ledger | None:
-    """Open the ledger that is charged, if there is one."""
+    """Return the ledger that is charged, or None if neither ledger nor dataset is named.
+
+    InvalidProblemError for one without the other, or a file that is no ledger.
+    """
     if (ledger is None) != (dataset is None):
         missing = "--ledger" if ledger is None else "--dataset"
         raise InvalidProblemError(missing, "both --ledger and --dataset, or none", "one of them")
@@ -226,7 +245,10 @@ _BESIDE = len(".discreet.json") + len("..12345678.part")
 
 
 def _fits(path: Path) -> bool:
-    """Return whether the system takes the name: tested now, and not after a budget was charged for the file."""
+    """Return whether the system takes the name of a path, and the longer ones of what is written beside it.
+
+    Tested before a budget is charged for the file.
+    """
     try:
         path.with_name(f"{path.name}{'x' * _BESIDE}").exists()
     except OSError:
@@ -243,7 +265,7 @@ def _with_record(path: str) -> tuple[Path, Path, Path]:
 
 
 def _identity(path: Path) -> object:
-    """Return the identity of a file under any of its names, such as links, or letters of another case."""
+    """Return device and inode of the file at `path`, the same under all its names, or its resolved path if missing."""
     try:
         status = path.stat()
     except OSError:

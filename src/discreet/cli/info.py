@@ -62,7 +62,11 @@ def info(options: InfoOptions) -> None:
 
 
 def describe(design: MetricDesign) -> dict[str, Any]:
-    """Return the facts that `design` and `info` have in common."""
+    """Return the facts that `design` and `info` have in common, by name.
+
+    Loss and bounds, guarantee, sizes, certificate. Plain values for JSON, ``loss_by_secret`` a list for all secrets.
+    Nothing is checked.
+    """
     scope = design.guarantee.space_scope
     return {
         "loss": design.upper,
@@ -89,7 +93,10 @@ def describe(design: MetricDesign) -> dict[str, Any]:
 
 
 def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
-    """Return rows of text about a stored design."""
+    """Return rows of text about a stored design.
+
+    Name and value; `labels` name isolated secrets, None numbers them.
+    """
     channel, scope = design.channel, design.guarantee.space_scope
     rows: Rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
     rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports)]
@@ -101,7 +108,10 @@ def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
 
 
 def _provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
-    """Return rows of text about the public inputs, parameters and versions behind a file."""
+    """Return rows of text about the public inputs, parameters and versions behind a file.
+
+    Name and text; a digest is cut to 16 digits. A seed is stated as not private.
+    """
     seeded = [("private", "no: made with a seed")] if provenance.seeded else []
     return [
         *(
@@ -116,7 +126,10 @@ def _provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
 
 
 def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tuple[str, object]]:
-    """Return rows of text about the loss of a design, its lower bound, loss by secret, and the method."""
+    """Return rows, name and text, about the loss of a design, its lower bound, its quantiles, and the method.
+
+    `labels` name the secret with the greatest loss; None names it by number.
+    """
     links = design.guarantee.links_in_words
     median, most, worst = map(printed.at_most, design.loss_quantiles.values())
     at = int(design.loss_by_secret.argmax())
@@ -140,7 +153,10 @@ def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tupl
 
 
 def _stated(kind: str, stored: AnchoredArtefact | Mechanism | PublishedPoints) -> dict[str, Any]:
-    """Return what files of all kinds but a design state, as plain values."""
+    """Return kind, guarantee, unit, method, certificate and provenance of a stored channel or mechanism, plainly.
+
+    `kind` is that of its file; all values are plain, for JSON. Nothing is checked.
+    """
     guarantee = stored.guarantee
     return {
         "kind": kind,
@@ -156,7 +172,10 @@ def _stated(kind: str, stored: AnchoredArtefact | Mechanism | PublishedPoints) -
 
 
 def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
-    """Return what a file states about its channel, as plain values."""
+    """Return what a file states about its channel, by name: `_stated`, sizes, rate, lift and totals_share.
+
+    `stored` is the file as it was read; nothing is checked.
+    """
     channel = stored.channel
     sizes = {"secrets": channel.n_secrets, "reports": channel.n_reports, "ball": len(channel.ball)}
     return {
@@ -187,7 +206,10 @@ def _anchored_rows(stored: AnchoredArtefact) -> Rows:
 def describe_mechanism(
     kind: str, stored: Mechanism | PublishedPoints
 ) -> tuple[dict[str, Any], Rows]:
-    """Return what a mechanism for places or for every point states: plain values, and rows of text."""
+    """Return what a mechanism for places or for every point states: plain values for JSON, and rows of name and text.
+
+    `kind` is that of its file. Nothing is checked.
+    """
     from discreet.lrgeo.places.space import per_unit
     from discreet.lrgeo.points.published import PublishedPoints
 

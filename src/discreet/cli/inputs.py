@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"\s*[-+\d.]")
 
 
 def parse_grid(text: str, most: int) -> tuple[int, int]:
-    """Read ``20x25`` as 20 rows and 25 columns, of at most so many cells: each is a secret.
+    """Return the rows and columns of ``20x25``; InvalidProblemError for another form or more than `most` cells.
 
     Examples
     --------
@@ -64,7 +64,9 @@ def parse_grid(text: str, most: int) -> tuple[int, int]:
 
 
 def parse_budget(text: str) -> tuple[Fraction, str | None]:
-    """Read ``2``, ``1/3`` or ``1.5/km``: the number, and the unit where it stands there.
+    """Return the exact number of ``2``, ``1/3`` or ``1.5/km``, and the unit, or None where none stands there.
+
+    InvalidProblemError for a number that is not positive, or a unit that is no word such as km.
 
     Examples
     --------
@@ -88,7 +90,7 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
     Parameters
     ----------
     text
-        What was given.
+        ``uniform``, the name of a column, or the path of a file.
     table
         The table of places, if there is one.
     names
@@ -97,7 +99,9 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
     Returns
     -------
     tuple
-        Probabilities, or ``None`` for uniform ones, and the sum before they were divided by it.
+        Probabilities ``(n,)`` in the order of the secrets, or ``None`` for uniform ones, and the sum of the weights
+        before they were divided by it. InvalidProblemError for a file that does not name each secret once, or
+        negative weights.
     """
     if text == "uniform":
         return None, 1.0
@@ -127,7 +131,7 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
     """Return weights ``(n,)`` divided by their sum, and the sum.
 
-    Refuse negative ones, or a sum not positive and finite.
+    InvalidProblemError for negative ones, or a sum that is not positive and finite.
     """
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
@@ -142,7 +146,10 @@ def _normalize(weights: NDArray[np.float64]) -> Prior:
 
 
 def read_loss(text: str) -> str | NDArray[np.float64]:
-    """Read a loss: a matrix from a ``.npy`` or ``.csv`` file, or else the name as it is."""
+    """Return the matrix of a ``.npy`` or ``.csv`` file, secrets by reports, or any other text as the name of a loss.
+
+    InvalidProblemError for a file that cannot be read; the name is not checked here.
+    """
     if Path(text).suffix.lower() not in {".npy", ".csv"}:
         return text
     return read_matrix(text, "--loss")
@@ -151,7 +158,11 @@ def read_loss(text: str) -> str | NDArray[np.float64]:
 def parse_reports(
     text: str, names: Mapping[str, int], *, option: str = "--reports"
 ) -> NDArray[np.int64]:
-    """Read secrets of an option, int64 ``(m,)``: indices or labels, separated by commas, or in a file, one a line."""
+    """Return secrets, int64 ``(m,)``, from indices or labels with commas between them, or from a file with one a line.
+
+    `names` maps both to indices. InvalidProblemError, naming `option`, for unknown secrets or none; repeated ones
+    stay.
+    """
     path = Path(text)
     try:
         typed = path.read_text(encoding="utf-8") if path.is_file() else text.replace(",", "\n")

@@ -63,7 +63,11 @@ class _Columns:
 
 
 def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
-    """Anonymize files, into a folder of parts or a file, print the facts, and return the exit status."""
+    """Anonymize files, into a folder of parts or a file, print the facts, and return the exit status.
+
+    InvalidProblemError for options that need the table in memory. A few passes over the files; TARGET_MISSED if a gap
+    was asked for and not reached.
+    """
     from discreet.streaming.engines import connected
 
     path, output = options.table, _check_options(options)
@@ -115,7 +119,10 @@ def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
 
 
 def _check_options(options: AnonymizeOptions) -> str:
-    """Refuse options that need the table in memory, and outputs that cannot be written; return the output."""
+    """Return the path of the output, after all checks.
+
+    InvalidProblemError for options that need the table in memory, or a file that cannot be written.
+    """
     path, output = options.table, options.output
     option = "--memory" if options.scheduler is None else "--scheduler"
     if output is None:
@@ -139,7 +146,11 @@ def _check_options(options: AnonymizeOptions) -> str:
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Rename arguments of the library in errors; replace errors of a reader, which may quote a row."""
+    """Rename arguments of the library in errors, and replace errors of a reader, which may quote a row of `path`.
+
+    In errors of the library "source" becomes TABLE and "target" ``--output``; a file that cannot be read is looked at
+    again for the reason. All errors are InvalidProblemError.
+    """
     try:
         yield
     except InvalidProblemError as error:
@@ -163,9 +174,12 @@ def _anonymize(
     client: object,
     on_progress: Callable[[Progress], None] | None,
 ) -> Anonymization[Path, FileDiagnostics]:
-    """Check the columns by the first rows and by scans, and anonymize piece by piece; a few passes over the files.
+    """Check the columns by the first rows and by scans, and anonymize piece by piece; return the outcome.
 
-    `memory` is in bytes; `client` is a scheduler's, or ``None``.
+    `output` is a folder of parts or a file; `memory` is in bytes, None for no limit; `client` is a scheduler's, or
+    None. A few passes over the files. InvalidProblemError for columns that are unclear or cannot be written.
+
+    `guarantee` is k-anonymity; `on_progress` is called with each step.
     """
     from discreet.artefact.folders import parts_of
     from discreet.streaming import anonymize_files

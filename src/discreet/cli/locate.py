@@ -185,7 +185,10 @@ def locate(options: LocateOptions) -> int:
 
 
 def _check_seconds(wait: float, refresh: float) -> None:
-    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too."""
+    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too.
+
+    They are the values of ``--wait`` and ``--refresh``, which may be infinite.
+    """
     for name, seconds, most in (
         ("--wait", wait, sys.float_info.max),
         ("--refresh", refresh, math.inf),
@@ -195,7 +198,10 @@ def _check_seconds(wait: float, refresh: float) -> None:
 
 
 def _accepted(text: str | None) -> MetricDP | None:
-    """Read the weakest guarantee that is accepted."""
+    """Return the weakest guarantee that is accepted, from text such as ``2/km``; None for None, which accepts any.
+
+    InvalidProblemError for another form or unit.
+    """
     if text is None:
         return None
     with renamed_arguments({}, others="--max-epsilon"):
@@ -211,7 +217,10 @@ def _show(
     recorder: RequestLog,
     options: LocateOptions,
 ) -> None:
-    """Serve the page on loopback until SIGTERM or Ctrl-C."""
+    """Serve the page on loopback, print its address, and return on SIGTERM or Ctrl-C.
+
+    Roads are fetched first; after that nothing is sent to the location server.
+    """
     from discreet.service.page import Page
     from discreet.web import bind, serve
 
@@ -238,9 +247,9 @@ def _show(
 
 
 def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | None:
-    """Fetch the region's roads from the server, for the map; ``None``, with a warning, where it gives none.
+    """Fetch the region's roads from the server, for the map; None, with a warning, if it gives none for this mechanism.
 
-    Now, since later a place might be known.
+    Done before the page opens, since later a place might be known.
     """
     from discreet.lrgeo import Region
     from discreet.lrgeo.messages import read_message
@@ -257,7 +266,7 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
 
 
 def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
-    """Return the digest of the places of a mechanism, or nothing if its record has none."""
+    """Return the digest of the places of a mechanism, or "" if its record has none."""
     from discreet.lrgeo.points.published import PublishedPoints
 
     if not isinstance(mechanism, PublishedPoints):
@@ -270,7 +279,10 @@ def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
 
 def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOption) -> None:
     # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
-    """Print a report with what it cost, in text or JSON."""
+    """Print a report with what it cost, rounded up, and the guarantee of what drew it, as text or JSON.
+
+    `mechanism` is the server's present one; where another drew the report, the stored guarantee is printed, if known.
+    """
     guarantee = found.source.guarantee
     sentence = "not known; an earlier mechanism may have drawn the report"
     if guarantee is not None:
@@ -298,7 +310,10 @@ def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOp
 
 
 def typed_place() -> list[str]:
-    """Read a line of standard input; what it holds is private, and so is what can't be read of it."""
+    """Return the words of a line of standard input, at most 200 letters; they are private.
+
+    InvalidProblemError, without what was typed, for an empty or longer line, or if nothing can be read.
+    """
     line = ""
     # A process that was started without standard input has None for it.
     with suppress(AttributeError, OSError, ValueError):
@@ -312,6 +327,8 @@ def typed_place() -> list[str]:
 
 def read_place(words: Sequence[str]) -> tuple[float, float]:
     """Read two numbers, with blanks or a comma between them, or the first two of a geo: URI.
+
+    `words` are those of the command line or of a line of input. Other than two numbers, as three, are refused.
 
     Raises
     ------
@@ -337,7 +354,7 @@ def read_place(words: Sequence[str]) -> tuple[float, float]:
 
 
 def _two(words: Sequence[str]) -> tuple[str, str]:
-    """Split what was typed into two numbers as texts: those of a geo: URI, or all that there are."""
+    """Return two numbers as texts: those of a geo: URI, or all that there are; ValueError for other than two."""
     text = " ".join(words).strip()
     uri = _GEO_URI.fullmatch(text)
     first, second = uri.groups() if uri else text.replace(",", " ").split()

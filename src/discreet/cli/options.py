@@ -42,7 +42,7 @@ HOW = "How"
 
 
 def names_of(typed: Any) -> tuple[str, ...]:  # noqa: ANN401 - a text, or the texts of an option that was repeated
-    """Split names at commas, quoted names as in CSV; an option may be repeated.
+    """Return the names of an option: split at commas, quoted as in CSV, of all its repetitions; empty for None.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class PlanOptions(OptionGroup, panel=HOW):
 
 
 def require_one(option: str, expected: str, *values: object) -> None:
-    """Refuse other than one of two values; ``None`` is none."""
+    """Raise InvalidProblemError, of `option` and `expected`, unless exactly one of two values is not None."""
     count = sum(value is not None for value in values)
     if count != 1:
         raise InvalidProblemError(option, expected, "both" if count else "neither")
@@ -187,7 +187,7 @@ def read_guarantee(
     rho: str | None,
     neighbors: Any,  # noqa: ANN401 - the guarantee checks it
 ) -> PureDP | ZeroConcentratedDP:
-    """Read the guarantee of a release from its epsilon or its rho, as typed.
+    """Return pure epsilon or rho, read exactly, for `neighbors`; InvalidProblemError for both, neither, or bad amounts.
 
     Examples
     --------
@@ -201,9 +201,9 @@ def read_guarantee(
 
 
 def read_method(methods: Methods, typed: str | None, *, accept_no_guarantee: bool = False) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
-    """Return the method named `typed`, ``None`` for the default.
+    """Return the method named `typed` of `methods`, or None, the default, if nothing is typed.
 
-    Refuse one without a guarantee, with the way to run it.
+    InvalidProblemError for an unknown name, or, unless `accept_no_guarantee`, for a method without a guarantee.
     """
     if typed is not None and not accept_no_guarantee:
         record = methods.find(typed, "--method", methods.proven)

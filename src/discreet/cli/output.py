@@ -150,7 +150,10 @@ def rendered(
     text: str,
     certificate: Certificate | None = None,
 ) -> str:
-    """Render a command's result as JSON of `data`, or as `text`, which ends with what `certificate` proves."""
+    """Return a command's result as JSON of `data`, or as `text`, which ends with what `certificate` proves.
+
+    Lines of text are escaped and cut for a terminal. ValueError for a float in JSON that is not finite.
+    """
     if options.as_json:
         return json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     if certificate is not None:
@@ -159,7 +162,10 @@ def rendered(
 
 
 def outcome_facts(outcome: Release[Any] | Unproven[Any], **more: Any) -> dict[str, Any]:  # noqa: ANN401 - facts of any kind
-    """Return what JSON states of every release, or of an outcome without a guarantee, and more."""
+    """Return what JSON states of every release, or of an outcome without a guarantee, with the facts in `more`.
+
+    Keys: guarantee, method, parameters, assumed_public, certificate, charge (None where there is none), and reason.
+    """
     provenance, guarantee = outcome.provenance, outcome.guarantee
     certificate, reason = getattr(outcome, "certificate", None), getattr(outcome, "reason", "")
     stated = None if guarantee is None else {**guarantee.to_dict(), "sentence": str(guarantee)}
@@ -212,7 +218,10 @@ def rendered_plan(
 
 
 def put_out(text: str) -> None:
-    """Write a rendered result to standard output."""
+    """Write a rendered result to standard output with one newline at its end; nothing for an empty text.
+
+    A reader that has stopped is ignored; InvalidProblemError where there is no room.
+    """
     if text:
         _put(sys.stdout, text.rstrip("\n") + "\n")
 
@@ -237,7 +246,10 @@ def _fit(text: str) -> str:
 
 
 def _put(stream: TextIO, text: str) -> None:
-    """Write and flush; where nobody reads any more, go on without."""
+    """Write and flush; where nobody reads any more, or standard error is full, go on without.
+
+    InvalidProblemError if standard output cannot be written for another reason.
+    """
     try:
         stream.write(text)
         stream.flush()
@@ -270,7 +282,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def _plain(value: object) -> object:
-    """Convert a value to a type that JSON has."""
+    """Return a fraction as text and NumPy's values as lists or numbers, for JSON; TypeError for others."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
@@ -298,7 +310,13 @@ def renamed_arguments(options: Mapping[str, str], *, others: str | None = None) 
 
 
 def _option_of(field: str, options: Mapping[str, str], other: str | None = None) -> str:
-    """Return the option that an argument is typed as, or the options of a list such as "columns, by, person"."""
+    """Return the option that an argument is typed as, or the options of a list such as "columns, by, person".
+
+    `options` go before the names that all commands share; `other` is the name of an unknown argument, by default its
+    own.
+
+    `field` is the argument of the library that an error names.
+    """
     if field in options:
         return options[field]
     names = _SEVERAL_ARGUMENTS.split(field)
@@ -321,7 +339,10 @@ def warn(message: str, *, quiet: bool = False) -> None:
 
 
 def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
-    """Warn about an epsilon or rho that gives no protection, or a delta that lets some records be published."""
+    """Print a warning about an epsilon or rho that gives no protection, or a delta that lets records be published.
+
+    Nothing for None, for a guarantee without such a weakness, or if `quiet`.
+    """
     from discreet.core.guarantee import cautions
 
     for caution in () if guarantee is None else cautions(guarantee):
@@ -329,9 +350,12 @@ def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
 
 
 def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
-    """Write an error to standard error in one line; return the exit status.
+    """Write an error to standard error in one line, or as JSON, and return the exit status.
 
-    Foreign errors are reduced to their kind and place: their words may quote a value.
+    Foreign errors are reduced to their kind and place: their words may quote a value. `grid` names arguments of a
+    grid.
+
+    With `as_json` the line is an object ``{"error": ...}`` with status, kind, message and what else is known.
     """
     status = status_of(error)
     parts: dict[str, Any] = {"status": int(status), "kind": type(error).__name__}
@@ -363,7 +387,10 @@ def _cause(error: BaseException) -> str:
 
 
 def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
-    """Report on standard error that the run was interrupted, and which charge stays; return the status."""
+    """Report on standard error that the run was interrupted, and the charge of `error` that stays.
+
+    Return INTERRUPTED.
+    """
     note = charge_note(error) or charge_note(getattr(error, "__cause__", None))
     message = ". ".join(filter(None, ("interrupted; what was written before is whole", note)))
     parts = {"status": int(Status.INTERRUPTED), "kind": "Interrupted", "message": message}
@@ -371,7 +398,7 @@ def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
 
 
 def _write_error(parts: dict[str, Any], *, as_json: bool) -> Status:
-    """Print an error to standard error, as text or JSON, and return its status."""
+    """Print `parts` ("status", "kind", "message", ...) to standard error, as text or JSON; return the status."""
     line = json.dumps({"error": parts}) if as_json else f"discreet: {parts['message']}"
     _put(sys.stderr, line + "\n")
     return Status(parts["status"])

@@ -31,7 +31,7 @@ class _Lines:
         self._pace, self._last, self._stage = pace, time.monotonic(), ""
 
     def show(self, step: Progress) -> None:
-        """Print a step on a line of its own if a stage begins or enough seconds have passed."""
+        """Print a step on a line of its own if a counted stage begins or two seconds have passed since the last one."""
         text, now = self._pace(step), time.monotonic()
         # A stage of counted steps may be one long step: its beginning is shown in any case.
         begins = step.total is not None and step.stage != self._stage
@@ -42,7 +42,7 @@ class _Lines:
 
 @contextmanager
 def announcing_compilation(*, quiet: bool) -> Iterator[None]:
-    """Report on standard error, once, that kernels are compiled; no time limit counts that."""
+    """Report on standard error, once, if kernels are compiled in the block; no time limit counts that."""
     with compiling(lambda: warn("compiling, first run only", quiet=quiet)):
         yield
 
@@ -51,9 +51,10 @@ def announcing_compilation(*, quiet: bool) -> Iterator[None]:
 def progress(
     stream: TextIO, *, quiet: bool, start: str = "designing", pace: Pace | None = None
 ) -> Iterator[Callback | None]:
-    """Show stage, share done and time left of a computation; not at all if `quiet`.
+    """Yield a callback that shows stage, share done and time left of a computation; None if `quiet`.
 
-    On a terminal that is one line, elsewhere a line every two seconds.
+    On a terminal it keeps one line, which begins with `start`; elsewhere it prints a line every two seconds. `pace`
+    estimates the time left.
     """
     if quiet:
         yield None

@@ -69,7 +69,7 @@ class Plan:
         return getattr(self.stored, "K", 0)
 
     def announced(self, url: str) -> tuple[dict[str, object], str]:
-        """Return the announcement of the service as data and as text."""
+        """Return the announcement of the service at `url`: url, places, unit and scope as data, and a sentence."""
         about = "every point of a region of " if self.every_point else ""
         data: dict[str, object] = {
             "url": url,
@@ -86,9 +86,10 @@ def plan_of(
     epsilon: str | None,
     every_point: bool | None,  # noqa: FBT001 - None where neither was typed
 ) -> Plan:
-    """Return what is published, from a file, or what is to be designed, from the options.
+    """Return what is published: the mechanism of a file, verified, or the region and guarantee that the options state.
 
-    Raises InvalidProblemError for options that describe a region beside a file.
+    `epsilon` is text such as 5/km; `every_point` None means that neither was typed, which designs for every point.
+    InvalidProblemError for options that do not go together, CertificateError for a mechanism that fails a check.
     """
     if mechanism is None:
         region, guarantee = _stated(options, epsilon)
@@ -106,7 +107,10 @@ def plan_of(
 
 
 def _stored(path: str) -> Published:
-    """Load a mechanism from a file, and verify it."""
+    """Return the mechanism of a file, for places or for every point, after verifying it, which may take seconds.
+
+    InvalidProblemError for other files, CertificateError if a check fails.
+    """
     from discreet.artefact import load_mechanism, load_points
     from discreet.artefact.mechanism import FOR_EVERY_POINT, MECHANISM
     from discreet.artefact.reader import zip_kind
@@ -131,7 +135,10 @@ def _stored(path: str) -> Published:
 
 
 def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricDP]:
-    """Return the region and the guarantee that the options state."""
+    """Return the region and the guarantee that the options and the text of the budget, such as 5/km, state.
+
+    InvalidProblemError for none or both of roads and grid, two units, or no budget.
+    """
     from discreet.lrgeo import Region
 
     if stated is None:
@@ -155,7 +162,10 @@ def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricD
 
 
 def _roads(options: RegionOptions, unit: str) -> Region:
-    """Return the region of the roads in a table; refuse options of grids, or no spacing."""
+    """Return the region of the roads in a table.
+
+    InvalidProblemError for options of grids, no spacing, or bad tables.
+    """
     from discreet.lrgeo import Region
 
     options.refuse(("cell", "origin"), "--grid with it", "--roads")
@@ -170,7 +180,10 @@ def _roads(options: RegionOptions, unit: str) -> Region:
 
 
 def _origin(text: str) -> tuple[float, float]:
-    """Read ``LAT,LON``; refuse anything else."""
+    """Return latitude and longitude, floats, of ``LAT,LON``; InvalidProblemError for another form.
+
+    The ranges of degrees are not checked here.
+    """
     try:
         latitude, longitude = (float(part) for part in text.split(","))
     except ValueError:
@@ -191,7 +204,10 @@ class Work:
     future: Future[Published]
 
     def run(self) -> None:
-        """Design, and keep what was made."""
+        """Design, write the mechanism if requested, and set the future to it, or to the error, whatever that is.
+
+        Runs in a thread of its own for as long as the design takes; events go to `tell`.
+        """
         try:
             for sentence in doubtful_distances(self.region.space, self.plan.guarantee):
                 self.tell("warning", sentence)
@@ -204,7 +220,10 @@ class Work:
             self.future.set_result(made)
 
     def _design(self) -> Published:
-        """Design for places or for every point, and write the mechanism if requested."""
+        """Return the mechanism designed for places or for every point, and write it to `output` if that is given.
+
+        Errors of the design are raised, and InvalidProblemError for a file that cannot be written.
+        """
         from discreet.artefact import save_mechanism
         from discreet.lrgeo import Mechanism, design
 

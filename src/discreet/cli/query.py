@@ -122,7 +122,10 @@ def query(options: QueryOptions) -> None:
 
 
 def _query_tables(measured: MeasuredTables, options: QueryOptions) -> None:
-    """Answer a question from noisy marginals, and print and write the answers."""
+    """Answer a question from noisy marginals, and print and write the answers.
+
+    InvalidProblemError for unknown attributes, categories or regions, and for a domain too large to hold zeros.
+    """
     from discreet.hierarchy.contingency import query as query_tables
 
     if options.zeros not in {"held", "free"}:
@@ -155,7 +158,12 @@ def _write(
     options: QueryOptions,
     **more: bool,
 ) -> None:
-    """Write the answers, and a page about them if requested."""
+    """Print the answers, as CSV or JSON, or write them to the output; write a page about them if requested.
+
+    `data` are facts for JSON, to which the answers are added in place; `more` goes to the page.
+
+    `measured` gives the guarantee and the noise; answers are rounded unless the options say otherwise.
+    """
     table = answers.to_frame("polars", rounded=not options.unrounded)
     if options.output is None:
         text = bytes_of(table, ".csv").decode()
@@ -176,9 +184,9 @@ def _write(
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Read categories by attribute from ``ATTRIBUTE=CATEGORY,...``.
+    """Return attribute -> categories from texts ``ATTRIBUTE=CATEGORY,...``; categories are not stripped or checked.
 
-    Raise InvalidProblemError for a repeated attribute.
+    InvalidProblemError for another form or a repeated attribute.
     """
     where: dict[str, list[str]] = {}
     for text in texts:
@@ -192,7 +200,10 @@ def parse_where(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def parse_sizes(text: str) -> list[int]:
-    """Read sizes and ranges of sizes, such as ``1-7,10``; raise InvalidProblemError for others, or a repeated size."""
+    """Return the sizes of a text such as ``1-7,10`` in its order, 0 or more, up to a million for each range.
+
+    InvalidProblemError for another form or a size that comes twice.
+    """
     sizes: list[int] = []
     for part in text.split(","):
         ends = _RANGE.fullmatch(part)
@@ -211,6 +222,9 @@ def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
     """Return the path of a region from its name, as tables write it; raise InvalidProblemError for an unknown one.
 
     Linear in the regions.
+
+    `text` is such as GA/Fulton, labels below the root with slashes; the path is a tuple of labels, empty for the
+    root.
     """
     from discreet.hierarchy.result import region_names
 
@@ -229,7 +243,10 @@ def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
 
 
 def _open(path: str) -> Measured | MeasuredTables:
-    """Load kept measurements, or say what the file is."""
+    """Return the kept measurements of a file with its record beside it.
+
+    InvalidProblemError says what another file is.
+    """
     from discreet.artefact.counts import load_by_region
     from discreet.artefact.foreign import use_of
     from discreet.artefact.judging import kind_of_file

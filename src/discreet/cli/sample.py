@@ -75,7 +75,7 @@ def sample(options: SampleOptions) -> None:
 
 
 def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
-    """Return the number, below n, of a secret typed by label or index.
+    """Return the number, below `n`, of a secret typed by label or index; labels go before indices.
 
     Raises
     ------

@@ -226,7 +226,7 @@ _ARGUMENTS = {
 
 
 def _coverage(options: SelectOptions) -> Any:  # noqa: ANN401 - a path or a frame
-    """Return the table of coverage as it is read."""
+    """Return the table of coverage, read row by row, or None without the option; InvalidProblemError if unreadable."""
     if options.coverage is None:
         return None
     source = as_quoted(options.coverage, options.quotes, "--quotes")
@@ -239,9 +239,10 @@ def _without_guarantee(
     method: Any,  # noqa: ANN401 - of several kinds
     watch: Any,  # noqa: ANN401 - a function of an objective
 ) -> Unproven[Selection]:
-    """Choose by a method without a guarantee, from all records; `watch` wraps the objective, to report draws.
+    """Choose by a method without a guarantee, from all records; `watch` wraps the objective, to read its evaluations.
 
-    `data` are the arguments of :func:`state_selection`. The cost is that of the method.
+    `matroid` is its text, `data` the arguments of :func:`state_selection`. The cost is that of the method; the result
+    must not be published.
     """
     from discreet.submodular import reproduce
     from discreet.submodular.selecting import state_selection
@@ -258,7 +259,12 @@ def _without_guarantee(
 
 
 def _outputs(planned: Plan, options: SelectOptions) -> ReleaseFiles:
-    """Return the files of a choice; without any it is only printed."""
+    """Return the files of a choice and what is printed of it; without any file it is only printed.
+
+    The report audits the method by replaying draws on synthetic records, for a few seconds.
+
+    `planned` is the plan, whose candidates name the elements.
+    """
     from discreet.artefact.choice import choice_content
 
     def page(made: Release[Selection]) -> FileContent:
@@ -290,6 +296,8 @@ def _rendered_plan(
     """Check the names and the shape of the records, and render what a choice would do and cost.
 
     `data` are the arguments of :func:`state_selection`. No value of a record is read.
+
+    `method` None lets the plan choose. InvalidProblemError without a guarantee, and for candidates that do not fit.
     """
     from discreet.submodular import plan
     from discreet.submodular.method import draws_in_words, score_noise
@@ -332,9 +340,9 @@ def _rendered_plan(
 
 
 def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
-    """Return the requested guarantee, or ``None`` without one.
+    """Return the requested guarantee, or None with ``--accept-no-guarantee``.
 
-    Raise InvalidProblemError for amounts that do not fit.
+    InvalidProblemError for amounts or options that do not fit together, or no neighbors.
     """
     amounts = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
@@ -360,7 +368,10 @@ def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
 
 
 def _diagnose(objective: Objective, outcome: Outcome, seconds: float) -> None:
-    """Write the value of a choice to standard error, marked as private."""
+    """Write value, evaluations and `seconds` of a choice to standard error, marked as private; one evaluation of f.
+
+    `objective` is the one that the choice was made on, which counts its evaluations.
+    """
     from discreet.submodular import diagnose
 
     evaluations = objective.evaluations
@@ -372,7 +383,7 @@ def _diagnose(objective: Objective, outcome: Outcome, seconds: float) -> None:
 
 
 def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
-    """Print the number of similarities outside of the public range, for the curator alone."""
+    """Print the number of similarities outside of the public range, if any, marked as private, unless `quiet`."""
     if objective.clipped:
         scale, n = printed.decimal(objective.scale), printed.count(objective.clipped)
         warn(
@@ -384,7 +395,7 @@ def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
 
 
 def _rendered(outcome: Outcome, options: SelectOptions) -> str:
-    """Render the chosen elements, with the accountant's lines, as text or JSON."""
+    """Return the chosen elements, the guarantee and the accountant's lines as text or JSON."""
     text = str(outcome) if isinstance(outcome, Release) else facts(public_facts(outcome))
     data = outcome_facts(
         outcome,

@@ -232,7 +232,10 @@ def serve(options: ServeOptions) -> int:
 
 
 def _over_a_box(options: ServeOptions) -> ServeOptions:
-    """Replace a box by the grid over it, and refuse an origin whose longitude comes first."""
+    """Return the options with a box replaced by the grid over it; unchanged without a box.
+
+    InvalidProblemError for an origin whose longitude comes first, or another region beside the box.
+    """
     bbox = options.bbox
     if options.origin is not None and _is_longitude_first(options.origin):
         expected = "the latitude first, from -90 to 90"
@@ -253,9 +256,9 @@ def grid_of_box(text: str, cell: str | None, unit: str) -> tuple[str, str]:
     Parameters
     ----------
     text
-        South, west, north and east, in degrees.
+        South, west, north and east, in degrees, with commas between them.
     cell
-        Side of a cell, in the unit.
+        Side of a cell, in the unit; None for 1.
     unit
         ``"km"`` or ``"m"``.
 
@@ -315,7 +318,10 @@ def _corners(region: Region | None) -> str:
 
 
 def _limits(rate: float, connections_per_address: int) -> Limits:
-    """Return the limits of a server: requests a second, a burst of four seconds, and connections; refuse bad ones."""
+    """Return the limits of a server: `rate` requests a second, a burst of four seconds, and connections an address.
+
+    InvalidProblemError for values that are not positive and finite.
+    """
     from discreet.web import Limits
 
     try:
@@ -352,7 +358,10 @@ class _Events:
     quiet: bool
 
     def tell(self, event: str, text: str = "", **facts: object) -> None:
-        """Report an event; one without a text is for programs alone."""
+        """Report an event with `text` for people and `facts` for programs; without a text it is for programs alone.
+
+        `quiet` silences the text, not the JSON.
+        """
         if self.as_json:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             self._line(
@@ -362,7 +371,7 @@ class _Events:
             warn(text, quiet=self.quiet)
 
     def log(self, level: str, message: str) -> None:
-        """Write what the server or a library logs."""
+        """Write a line that the server or a library logs, with its level; `quiet` does not silence it."""
         if self.as_json:
             self._line({"event": level, "message": message})
         else:

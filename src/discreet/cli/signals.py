@@ -128,7 +128,7 @@ def ended_in_order(*, to_the_end: bool = False) -> Iterator[None]:
 
 
 def press_again() -> None:
-    """Raise once more what was lost where it was raised."""
+    """Raise KeyboardInterrupt once more in the main thread, where one was lost, or the SIGTERM that stood for it."""
     if callable(signal.getsignal(signal.SIGINT)):
         _thread.interrupt_main()
     else:
@@ -138,7 +138,7 @@ def press_again() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End as Ctrl-C does, once for each signal, and pass it on to the workers."""
+    """End as Ctrl-C does, at the first of SIGTERM and SIGHUP, and pass it on to the workers; later ones do nothing."""
     if _heard:
         return
     _heard.add(number)
@@ -150,7 +150,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _tell_workers() -> None:
-    """Pass it on to worker processes, to which a terminal would have sent Ctrl-C itself."""
+    """Send SIGINT to the worker processes, to which a terminal would have sent Ctrl-C itself."""
     processes = sys.modules.get("multiprocessing")
     for worker in processes.active_children() if processes is not None else ():
         with suppress(ProcessLookupError):

@@ -163,7 +163,10 @@ def _hyphens(found: re.Match[str]) -> str:
 
 
 def _known(command: Any) -> dict[str, bool]:  # noqa: ANN401 - a class that depends on Typer's version
-    """Return the options of a command: name -> whether it takes a value."""
+    """Return the options of a command: name -> whether it takes a value.
+
+    Values are False for flags.
+    """
     known = {"--help": False, "--install-completion": False}
     for one in command.params:
         for option in (*one.opts, *one.secondary_opts):
@@ -175,7 +178,9 @@ def _known(command: Any) -> dict[str, bool]:  # noqa: ANN401 - a class that depe
 def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:  # noqa: ANN401 - as above
     """Replace spellings of options by ours, and write each as a word of its own, with its value behind it.
 
-    What was replaced is added to `notes`.
+    What was replaced is added to `notes`, as "--qi as --quasi". Unknown words stay as they are.
+
+    `words` follow the name of `command`, a command of Typer.
     """
     known, made, is_value = _known(command), [], False
     for at, word in enumerate(words):
@@ -201,7 +206,7 @@ def _options(words: Sequence[str], command: Any, notes: list[str]) -> list[str]:
 
 
 def _is_joined(typed: str, known: dict[str, bool]) -> bool:
-    """Test whether a word is a short option with its value, as in ``-k5``, or several flags, as in ``-qv``.
+    """Return whether a word is a short option with its value, as in ``-k5``, or several flags, as in ``-qv``.
 
     `known` maps options to whether they take a value.
     """
@@ -216,6 +221,9 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
     """Return our name of an option, ``FILE``, or ``None`` where nothing is near without a doubt.
 
     `known` are the command's options.
+
+    `typed` is the option with its dashes. Tried are: other dashes, underscores and plurals, names of other tools, and
+    a beginning of three letters that fits one option alone.
     """
     key = typed.lstrip("-").replace("_", "-").strip("-")
     for each in dict.fromkeys((key, key.lower())):
@@ -239,7 +247,10 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
 
 
 def _values(words: Sequence[str], name: str, command: Any) -> list[str]:  # noqa: ANN401 - as above
-    """Rewrite the values of options: lists of names become one word, and numbers lose their other forms."""
+    """Rewrite the values of options: lists of names become one word, and numbers lose their other forms.
+
+    `words` come from `_options`; `name` is the command's. Returns all words; an unknown value stays as it is.
+    """
     known = _known(command)
     takes_file = any(not one.opts[0].startswith("-") for one in command.params)
     after = {word: value for word, value in pairwise(words) if word in {"--unit", "--epsilon"}}
@@ -273,6 +284,8 @@ def _names(value: str, left: list[str], takes_file: bool) -> str:  # noqa: FBT00
     """Join words that continue a list of names to `value`, taking them off the front of `left`; return one word.
 
     With `takes_file` a word that is a file ends the list.
+
+    Words are joined with commas up to the next option.
     """
     while left and not re.match(r"-+[A-Za-z]", left[0]):
         joined = value.rstrip().endswith(",") or left[0].startswith(",")
@@ -286,6 +299,8 @@ def _value(option: str, text: str, command: str, unit: str) -> str:
     """Return the value of one option in our spelling; an unknown one stays as it is.
 
     `unit` is what a length without a unit is meant in.
+
+    `command` is its name: ``--unit`` is a unit of distance for some commands alone.
     """
     if option in _LENGTHS:
         return _length(text, unit)
@@ -334,7 +349,11 @@ def _degrees(text: str) -> str:
 
 
 def _length(text: str, unit: str) -> str:
-    """Return a length such as ``200 m`` as a number of `unit`; any other text as it is."""
+    """Return a length such as ``200 m`` as a number of `unit`; any other text as it is.
+
+    `text` is a number with km or m behind it or without; `unit` is km or m. Converted exactly, then printed as a
+    float.
+    """
     parts = _WITH_UNIT.fullmatch(text.strip())
     if parts is None or parts[2].lower() == unit:
         return text if parts is None else parts[1]

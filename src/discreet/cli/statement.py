@@ -174,6 +174,8 @@ class _Secrets:
 def state(file: str | None, places: PlaceOptions, aims: AimOptions) -> DesignStatement:
     """Read the files and options of a problem with a table of distances.
 
+    `file` is the table of places, or None for a grid. Computes all distances: ``O(n^2)`` for at most 5,120 secrets.
+
     Raises
     ------
     InvalidProblemError
@@ -187,6 +189,9 @@ def state_any(
 ) -> DesignStatement | ImplicitStatement:
     """Return the statement of a design of up to 131,072 secrets; beyond 5,120 it has no table.
 
+    `file` is the table of places, None for a grid or words; `label` the column of names, None for none. With a table
+    all distances are computed, ``O(n^2)``.
+
     Raises
     ------
     InvalidProblemError
@@ -199,7 +204,10 @@ def state_any(
 def _read_secrets(
     file: str | None, places: PlaceOptions, aims: AimOptions, most: int, label: str | None
 ) -> _Secrets:
-    """Read the secrets, their labels and the prior of a design from its files and options; at most `most` secrets."""
+    """Read the secrets, their labels and the prior of a design from its files and options; at most `most` secrets.
+
+    `label` is the column of names, or None. InvalidProblemError names the option or argument.
+    """
     from discreet.artefact.layout import different_labels
 
     epsilon, unit = parse_budget(aims.epsilon)
@@ -218,7 +226,10 @@ def _read_secrets(
 
 
 def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
-    """Return the problem, guarantee and priors of a design; raise InvalidProblemError for a prior beside several."""
+    """Return the problem, guarantee and priors of a design with a table of losses.
+
+    InvalidProblemError for a prior beside several, unknown reports, or a loss of another shape.
+    """
     problem = Problem(
         secrets.space,
         utility_loss=read_loss(aims.loss),
@@ -246,9 +257,10 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
 
 
 def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
-    """State costs without a table; say what that leaves out.
+    """Return the costs and guarantee of a design without a table.
 
-    Refuses a table of losses, options for tables alone, and, without a radius, secrets or labels that need one.
+    InvalidProblemError for a table of losses and options for tables alone; with a radius for more than 16,384
+    secrets; without one for labels, or places for which there is no noise.
     """
     n, most = secrets.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
     aims.refuse(("reports", "priors", "forbid", "max_error"), f"none {most}")
@@ -272,7 +284,11 @@ def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
 
 
 def _read_forbidden(typed: str, names: Mapping[str, int]) -> NDArray[np.int64]:
-    """Read reports that are forbidden to all secrets, int64 ``(m,)``, or pairs of a secret and a report ``(m, 2)``."""
+    """Return reports that are forbidden to all secrets, int64 ``(m,)``, or pairs of a secret and a report ``(m, 2)``.
+
+    `typed` is as for ``--forbid``: indices or labels with commas, or pairs such as inn>mill; `names` maps them to
+    indices. InvalidProblemError for unknown ones.
+    """
     if ">" not in typed:
         return parse_reports(typed, names, option="--forbid")
     pairs = [pair.partition(">")[::2] for pair in typed.split(",")]
@@ -281,7 +297,7 @@ def _read_forbidden(typed: str, names: Mapping[str, int]) -> NDArray[np.int64]:
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
-    """Map what people may call a secret to its index: its number, or its label where both would be possible."""
+    """Return label or number as text -> index of a secret; a label that is also a number means the labelled secret."""
     names = {str(place): place for place in range(n)}
     return names | {label: place for place, label in enumerate(labels or ())}
 
@@ -289,7 +305,10 @@ def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
 def _read_priors(
     typed: str, table: pl.DataFrame | None, names: Mapping[str, int]
 ) -> tuple[tuple[str, NDArray[np.float64]], ...]:
-    """Read priors as ``--prior`` does, names separated by commas, and normalize each: name and floats ``(n,)``."""
+    """Read priors as ``--prior`` does, with commas between them, and normalize each: name and floats ``(n,)``.
+
+    InvalidProblemError, naming ``--priors``, for one that comes twice or cannot be read.
+    """
     named = [name.strip() for name in typed.split(",")]
     if len(set(named)) < len(named):
         raise InvalidProblemError("--priors", "different priors", repr(typed))
@@ -303,7 +322,11 @@ def _read_priors(
 
 
 def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
-    """Return the unit of distance, from its option, the budget or the metric; refuse two units, or none."""
+    """Return the unit of distance, from its option, the budget or the metric; refuse two units, or none.
+
+    `budget_unit` is the one typed with epsilon, or None; `typed` is epsilon as typed, for the message. Without any,
+    haversine means km, angular rad, words "unit". InvalidProblemError otherwise.
+    """
     if places.unit and budget_unit and places.unit != budget_unit:
         raise InvalidProblemError(
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
@@ -322,7 +345,11 @@ def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
 def _space(
     file: str | None, places: PlaceOptions, unit: str, most: int
 ) -> tuple[MetricSpace, pl.DataFrame | None]:
-    """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets."""
+    """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets.
+
+    `file` is the path of a table, `most` the most secrets. Distances of up to 5,120 secrets are computed, ``O(n^2)``.
+    InvalidProblemError names the option.
+    """
     require_one("PLACES", "a file of places, or --grid", file, places.grid)
     if places.metric is not None and places.metric not in METRICS:
         raise unknown_name("--metric", places.metric, METRICS)
@@ -347,7 +374,12 @@ def _space(
 def _embedded(
     file: str | None, places: PlaceOptions, unit: str
 ) -> tuple[MetricSpace, list[str] | None]:
-    """Return the space of a file of words with their coordinates, and the words; refuse options of places."""
+    """Return the space of a file of words with their coordinates, and the words, or None if it has none.
+
+    InvalidProblemError for options of places, a file beside it, or another metric than those of words.
+
+    `unit` is that of the distances; all of them are computed, ``O(n^2)``.
+    """
     if file is not None:
         raise InvalidProblemError("PLACES", "none beside --embeddings", repr(file))
     places.refuse(("grid", "cell", "x", "y", "columns", "label"), "none beside --embeddings")
@@ -359,7 +391,10 @@ def _embedded(
 
 
 def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
-    """Return the space of a grid; refuse options of files, or another metric than the Euclidean."""
+    """Return the space of a grid; refuse options of files, or another metric than the Euclidean.
+
+    Cells have side `cell`, 1 by default, in the unit; `most` is the most cells. InvalidProblemError names the option.
+    """
     places.refuse(("x", "y", "columns", "label"), "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
@@ -368,7 +403,10 @@ def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
 
 
 def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> PlaceOptions:
-    """Return the options with the usual columns of coordinates, if the table has them and no others were typed."""
+    """Return the options with the usual columns of coordinates, if the table has them and no others were typed.
+
+    InvalidProblemError if a column is then still missing, or for columns beside x and y.
+    """
     if places.columns is not None and metric != "haversine":
         if places.x is not None or places.y is not None:
             raise InvalidProblemError("--columns", "either this or --x and --y", "both")
@@ -388,7 +426,13 @@ def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> Plac
 
 
 def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
-    """Return the coordinates of a table, ``(n, dimensions)``; latitude first on the globe."""
+    """Return the coordinates of a table, ``(n, dimensions)``; latitude first on the globe.
+
+    Columns are those of the options: x and y, or a list. InvalidProblemError for a missing one or cells that are no
+    numbers.
+
+    `metric` "haversine" swaps x and y.
+    """
     if places.x is None or places.y is None:
         names = (places.columns or "").split(",")
         return columns_of(table, [name.strip() for name in names], "--columns")
@@ -399,7 +443,10 @@ def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[n
 
 
 def _texts(table: pl.DataFrame, name: str) -> list[str]:
-    """Return a column of labels as texts; raise InvalidProblemError for a missing column or label."""
+    """Return a column of labels as texts; raise InvalidProblemError for a missing column or label.
+
+    Labels may repeat here; rows are numbered from 1 in refusals.
+    """
     if name not in table.columns:
         known = ", ".join(table.columns)
         raise InvalidProblemError("--label", f"a column of the table ({known})", repr(name))
@@ -416,7 +463,9 @@ _MIN_DOUBTFUL_NATS = 10.0
 
 
 def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
-    """Return warnings if reports may tell neighbors apart, as in a wrong unit, or never can.
+    """Return warnings if reports may tell neighbors apart, as with a wrong unit, or if secrets are at distance 0.
+
+    Empty without a table of distances, or for fewer than two secrets. ``O(n^2)`` time and memory.
 
     Examples
     --------
@@ -442,6 +491,8 @@ def _doubts(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
     """Return a warning if half of the secrets are nearly told apart from their nearest ones, else an empty list.
 
     `nearest` ``(n,)`` are distances to the nearest other secret, in the unit.
+
+    Nearly means 10 nats or more of the guarantee's epsilon at the median of `nearest`.
     """
     if not len(nearest):
         return []

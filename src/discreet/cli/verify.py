@@ -85,7 +85,10 @@ class VerifyOptions(RowJudgeOptions, ResultOptions, VerboseOption, HelpAllOption
 def _judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str, Any]]:
     """Verify a table of rows, or a folder of parts: by the options, and for what they leave open by the record.
 
-    Results are those of :func:`discreet.artefact.judging.judge`; parts need not fit into memory.
+    Returns the certificate and the facts, as :func:`discreet.artefact.judging.judge`; failed checks are not raised.
+    Parts need not fit into memory. InvalidProblemError for options that do not apply.
+
+    `path` is the table or the folder.
     """
     from discreet.artefact import load_anonymous
     from discreet.artefact.anonymous import ANONYMOUS
@@ -119,7 +122,13 @@ def _judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[st
 def _check_table(
     path: str, options: VerifyOptions, record: AnonymousTable | None, guarantee: KAnonymity
 ) -> tuple[list[Check], dict[str, int], str]:
-    """Check a table in memory; return the checks, counts, and in words what of the original was not published."""
+    """Return the checks of a table in memory, its counts, and the names of original columns that are not published.
+
+    Counts: rows, classes and smallest_class. `record` is the one beside the table, or None. InvalidProblemError for
+    columns that are missing.
+
+    `path` is the table, `guarantee` what is checked of it. The original and the people are read as the record states.
+    """
     from discreet.kanonymity.verify import classes_of, verify
 
     table = read_rows(path, "FILE")
@@ -173,7 +182,10 @@ def _check_table(
 
 
 def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.DataFrame:
-    """Add the column of persons from the curator's key beside a published table that lacks it."""
+    """Return the table with the column `person` of the curator's key beside `path`, if the table lacks it.
+
+    Unchanged without a `person` or a key; InvalidProblemError for a key of another table.
+    """
     key = key_of_persons(path)
     if person is None or person in table.columns or not key.is_file():
         return table
@@ -187,7 +199,11 @@ def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.Data
 def _as_recorded(
     path: str, argument: str, guarantee: KAnonymity, record: AnonymousTable | None
 ) -> pl.DataFrame:
-    """Read an original, or the people, from `path`, as the record states that the original was read and recoded."""
+    """Read an original, or the people, from `path`, as the record states that the original was read and recoded.
+
+    Common marks of missing values are read as missing in the quasi-identifiers. `argument` is named in refusals.
+    Without a record the file is read by its own form.
+    """
     stated = {} if record is None else dict(record.provenance.parameters)
     reading = ReadingOptions.from_dict(stated.get("reading", {}))
     table = recode(
@@ -202,7 +218,10 @@ def _as_recorded(
 def _coverage(
     options: RowJudgeOptions, record: AnonymousTable | None
 ) -> tuple[DeltaPresence | None, KMap | None]:
-    """Read the demands on the people whom a class covers, from the options or the record."""
+    """Return the demands on the people whom a class covers, presence and k-map, from the options or the record.
+
+    Each is None if not demanded; InvalidProblemError for a demand without a population, or the other way around.
+    """
     k_map = options.k_map
     if k_map is None and record is not None and options.population is not None:
         k_map = recorded_k_map(record)
@@ -220,6 +239,8 @@ def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out
     """Return the claims that were not checked this time, as phrases.
 
     `left_out` names original columns not published.
+
+    `record` is the one beside the table, or None. Nothing is read here.
     """
     unchecked = []
     if record is None:
@@ -266,7 +287,10 @@ def _unreadable(options: RowJudgeOptions, record: AnonymousTable) -> bool:
 
 
 def _guarantee(options: RowJudgeOptions, record: AnonymousTable | None) -> KAnonymity:
-    """Return the guarantee of the options, completed by the record's; refuse too few of them without a record."""
+    """Return the guarantee of the options, completed by the record's.
+
+    InvalidProblemError if there is no record and k or the quasi-identifiers are not typed.
+    """
     names = options.quasi
     if record is not None:
         return KAnonymity(
@@ -286,7 +310,10 @@ def _attributes(
     options: RowJudgeOptions,
     record: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
-    """Return the attributes of the quasi-identifiers, as the record says, unless the command line has a column."""
+    """Return the attributes of the quasi-identifiers: of the record, except for columns that the options describe.
+
+    Where the record lacks one, all are read from the options and the values of `original`.
+    """
     names = guarantee.quasi_identifiers
     recorded = {} if record is None else {one.name: one for one in record.attributes}
     if not set(names) <= set(recorded):
@@ -298,7 +325,10 @@ def _attributes(
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """Return the columns of a table, by name: quasi-identifiers as values of their attributes, the others unchanged."""
+    """Return the columns of a table, by name: quasi-identifiers as values of their attributes, the others unchanged.
+
+    Values are parsed as the attributes state; InvalidProblemError for a cell that has no such value.
+    """
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
@@ -370,7 +400,10 @@ def verify(options: VerifyOptions) -> Status:
 
 
 def _summary(certificate: Certificate, stated: Mapping[str, Any], interrupted: str | None) -> str:
-    """Return the text below the checks: the kind of the file, and claims that were not or cannot be checked."""
+    """Return the text below the checks: the kind of the file, and claims that were not or cannot be checked.
+
+    `stated` are the facts of the verification; `interrupted` is the state of an unfinished write, or None.
+    """
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in stated:
         lines.insert(0, ("achieved epsilon", printed.at_most(stated["achieved_epsilon"])))
@@ -387,9 +420,9 @@ def _summary(certificate: Certificate, stated: Mapping[str, Any], interrupted: s
 
 
 def _try_table(file: str) -> None:
-    """Read a table of unknown origin once in a child process, and refuse it if that is killed.
+    """Read a table of unknown origin once in a child process; InvalidProblemError if that process is killed.
 
-    Other files than tables are left alone.
+    Files that end in none of the endings of tables are left alone.
     """
     path = Path(file)
     if path.is_file() and path.suffix.lower() in SUFFIXES:

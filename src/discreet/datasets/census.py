@@ -40,9 +40,9 @@ class MadeCounts:
     counts
         ``(n_leaves, max_size)`` in the order of ``tree.leaves``: groups of sizes 1 to ``max_size``.
     name
-        What to call it.
+        Name of the data, for people.
     seed
-        What made it.
+        Seed that made it.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class MadeCounts:
         return int(self.counts.sum(axis=0) @ np.arange(1, self.counts.shape[1] + 1))
 
     def with_size_zero(self) -> NDArray[np.int64]:
-        """Return the counts with a column of zeros for size 0, ``(n_leaves, max_size + 1)``, for public units."""
+        """Return a copy of the counts with a column of zeros for size 0, ``(n_leaves, max_size + 1)``: public units."""
         return np.pad(self.counts, ((0, 0), (1, 0)))
 
 
@@ -94,9 +94,9 @@ def made_census(
 ) -> MadeCounts:
     """Generate households by size in counties and states; by default as many as the paper counts in the United States.
 
-    Counties are dealt to states in gamma shares; the households of a county are lognormal, times a factor of its state.
-    Shares of sizes are those of 2010, with a jitter for each county. Then some groups are replaced by ones of a size
-    drawn uniformly from 10 to `max_size`.
+    Counties are dealt to states in gamma shares; the households of a county are lognormal, times a factor of its
+    state. Shares of sizes are those of 2010, with a jitter for each county. Then some groups are replaced by ones of
+    a size drawn uniformly from 10 to `max_size`.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def made_census(
     groups
         G, the number of households.
     max_size
-        N, at least 10.
+        N, the largest size, at least 10.
     variant
         ``"b"``: households of 7 or more are all of size 7, as a table that is cut off there. ``"a"``: they have a
         geometric tail, so that more cells are not zero.
     outliers
-        Groups of a large size.
+        Number of groups that get a large size; each takes the place of a group of its county's commonest size.
     seed
         Any non-negative integer; equal seeds make equal counts.
 
@@ -122,11 +122,12 @@ def made_census(
     Raises
     ------
     InvalidProblemError
-        For numbers that make no sense.
+        For counts that are not positive, fewer counties than states, `max_size` below 10, another variant, more
+        outliers than groups, or a negative seed.
 
     Complexity
     ----------
-    O(counties max_size); the default takes about a second.
+    O((counties + outliers) (counties + max_size)) at most, and about a second by default.
 
     Examples
     --------
@@ -175,9 +176,9 @@ def made_census(
 
 
 def _divide(shares: NDArray[np.float64], total: int, *, least: int = 1) -> NDArray[np.int64]:
-    """Divide a total in proportion to shares ``(m,)``, by largest remainders, each part at least `least`.
+    """Divide `total` in proportion to positive shares ``(m,)``, by largest remainders, each part at least `least`.
 
-    Int64 ``(m,)``.
+    Int64 ``(m,)`` that sums to the total, which must be at least ``m * least``. ``O(m log m)``.
     """
     exact = least + shares / shares.sum() * (total - least * len(shares))
     parts: NDArray[np.int64] = np.floor(exact).astype(np.int64)
@@ -187,7 +188,10 @@ def _divide(shares: NDArray[np.float64], total: int, *, least: int = 1) -> NDArr
 
 
 def _shares(max_size: int, variant: str) -> NDArray[np.float64]:
-    """Return the shares of households by size from 1, ``(max_size,)``."""
+    """Return the shares of households by size from 1, ``(max_size,)``, which sum to 1.
+
+    Variant "b" has all of 7 or more at size 7, "a" a geometric tail of at most 60 sizes from 7 on.
+    """
     shares = np.zeros(max_size)
     shares[:6] = _SHARES[:6]
     if variant == "b":
@@ -201,7 +205,8 @@ def _shares(max_size: int, variant: str) -> NDArray[np.float64]:
 def _stand_out(generator: Generator, counts: NDArray[np.int64], outliers: int) -> None:
     """Replace, `outliers` times and in place, a group of the most frequent size of a county by one of a large size.
 
-    `counts` is ``(counties, sizes)``.
+    `counts` is ``(counties, sizes)``. Counties are drawn by their groups, sizes uniformly from 10 on. ``O(outliers
+    (counties + sizes))``.
     """
     weights = counts.sum(axis=1) / counts.sum()
     for _ in range(outliers):

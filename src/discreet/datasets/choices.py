@@ -23,18 +23,18 @@ def clustered_similarity(
     Parameters
     ----------
     n_clients, n_places
-        Sizes.
+        Numbers of clients and places.
     seed
-        Of the positions.
+        Seed of the positions; equal seeds give equal similarities.
     clusters
         Number of clusters, each of standard deviation 0.06.
     reach
-        Half of the Manhattan distance beyond which a place is of no use.
+        Half of the Manhattan distance from which on the similarity is 0, positive.
 
     Returns
     -------
     ndarray
-        ``(n_clients, n_places)`` in [0, 1].
+        ``(n_clients, n_places)`` floats in [0, 1], 1 at no distance. Time and memory are ``O(n_clients n_places)``.
 
     Examples
     --------
@@ -59,16 +59,17 @@ def topic_edges(
     Parameters
     ----------
     n_users, n_sources, n_topics
-        Sizes.
+        Numbers of users, sources and topics.
     seed
-        Of the edges.
+        Seed of the edges; equal seeds give equal edges.
     mean
-        Sources that reach a user, on average, for each topic.
+        Draws of a source for a user, on average (Poisson), for each topic.
 
     Returns
     -------
     users, sources, topics : ndarray
-        ``(n_edges,)`` each.
+        ``(n_edges,)`` integers each, from 0: edges by topic and user. A source may be drawn twice, so that edges
+        repeat.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def freeze_arrays(record: Any) -> None:  # noqa: ANN401 - a frozen dataclass of 
     Parameters
     ----------
     record
-        The instance.
+        The instance, which is changed in place; fields of other types are left alone.
     """
     for field in fields(record):
         value = getattr(record, field.name)
@@ -64,9 +64,9 @@ class City:
     prior
         ``(n,)`` share of the demand at each junction; sums to one.
     name
-        What to call it.
+        Name of the city, for people.
     seed
-        What made it.
+        Seed that made it.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class City:
         Returns
         -------
         ndarray
-            ``(n, n)``, all finite.
+            ``(n, n)`` from row to column, all finite, 0 on the diagonal; symmetric unless `directed`.
 
         Examples
         --------
@@ -133,7 +133,8 @@ class City:
         Returns
         -------
         nodes, edges : dict
-            ``osmid``, ``x`` and ``y`` in kilometers; ``u``, ``v``, ``length`` in kilometers, and ``oneway``.
+            Lists of equal lengths: ``osmid`` (0 to n - 1), ``x`` and ``y`` in kilometers; ``u`` and ``v`` (values of
+            ``osmid``), ``length`` in kilometers, and ``oneway`` (0 or 1).
 
         Examples
         --------
@@ -150,11 +151,14 @@ class City:
     def manifest(self) -> dict[str, float | int | str]:
         """Return the numbers of the city, for a report or the record of an experiment.
 
+        Computes all drives, as :meth:`travel` does.
+
         Returns
         -------
         dict
-            Seed, nodes, edges, mean degree, components, one-way roads, bridges, kilometers of road, median distance
-            to the nearest junction, longest drive, and the largest share of the prior.
+            ``name``, ``seed``, ``nodes``, ``edges``, ``mean_degree``, ``components``, ``one_way`` and ``bridges``
+            (numbers of roads), ``road_km`` (in all), ``median_nearest_km`` (straight to the nearest junction),
+            ``longest_drive_km`` (all roads open both ways) and ``largest_prior`` (a share).
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
@@ -205,7 +209,8 @@ def made_city(n: int = 150, *, seed: int = 7) -> City:
 
     Complexity
     ----------
-    O(n^2) for the throwing, O(n log n) for the graph.
+    O(n^2) time and memory: each of O(n) candidate roads is compared with all junctions. Throwing compares each of the
+    refused points, too, with all that were kept.
 
     Examples
     --------
@@ -238,7 +243,7 @@ def made_city(n: int = 150, *, seed: int = 7) -> City:
 
 
 def _river(generator: Generator, radius: float) -> NDArray[np.float64]:
-    """Return a course ``(49, 2)`` through the city, just south of the center, in kilometers."""
+    """Return the river's course ``(49, 2)`` in kilometers, west to east, just south of the center; `radius` in km."""
     x = np.linspace(-1.35, 1.35, 49)
     phase = generator.uniform(0, 2 * np.pi)
     bend = 0.13 * np.sin(2.1 * x + phase) + 0.05 * np.sin(5.3 * x + 2 * phase)
@@ -249,7 +254,10 @@ def _river(generator: Generator, radius: float) -> NDArray[np.float64]:
 def _throw(
     generator: Generator, n: int, radius: float, river: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Draw n junctions ``(n, 2)``, each only where it is not too close to the others and not in the water."""
+    """Draw n junctions ``(n, 2)`` in a disc of `radius` km, each only where it is not too close to others and water.
+
+    The spacing shrinks with each refusal, so that it ends. ``O(n)`` for each point that is tried.
+    """
     joined: list[NDArray[np.float64]] = []
     crowded = 0
     while len(joined) < n:
@@ -278,7 +286,10 @@ def _direction(generator: Generator) -> NDArray[np.float64]:
 def _roads(
     generator: Generator, points: NDArray[np.float64], river: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the sorted roads ``(m, 2)``, and a mask ``(m,)`` of the bridges over `river` ``(p, 2)``."""
+    """Return the roads ``(m, 2)``, lesser junction first, sorted, and a mask ``(m,)`` of those over `river` ``(p, 2)``.
+
+    `radius` in km. ``O(n m + m p)``; the graph is connected and planar.
+    """
     edges = _gabriel(points)
     middle = points[edges].mean(axis=1)
     length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
@@ -313,7 +324,10 @@ def _gabriel(points: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _in_tree(edges: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask ``(m,)`` of the edges ``(m, 2)`` of the minimum spanning tree, `weights` ``(m,)``."""
+    """Return a mask ``(m,)`` of the edges ``(m, 2)`` of the minimum spanning tree by positive `weights` ``(m,)``.
+
+    Edges have the lesser node first, none comes twice. ``O(m log m)``.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -328,9 +342,9 @@ def _cross(
     c: NDArray[np.float64],
     d: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Return for each segment ``a b`` and each segment ``c d`` whether they cross.
+    """Return ``(m, p)`` booleans: whether segment i of ``a b`` ``(m, 2)`` and j of ``c d`` ``(p, 2)`` cross or touch.
 
-    ``(m, p)`` booleans from ``(m, 2)``, ``(p, 2)``.
+    Segments on one line count as crossing, even where they are apart.
     """
 
     def side(
@@ -355,9 +369,10 @@ def _one_way(
     lengths: NDArray[np.float64],
     wet: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Return a mask ``(m,)`` of one-way roads, drawn downtown, outside a spanning tree: junctions stay connected.
+    """Return a mask ``(m,)`` of one-way roads, about half of those downtown and a tenth elsewhere, drawn at random.
 
-    `wet` marks bridges, which stay open both ways.
+    Roads of the minimum spanning tree by `lengths`, and the bridges, which `wet` marks, stay open both ways, so that
+    junctions stay connected.
     """
     spare = ~_in_tree(edges, lengths)
     downtown = np.hypot(*points[edges].mean(axis=1).T) < np.median(np.hypot(*points.T))
@@ -368,7 +383,7 @@ def _one_way(
 def _prior(generator: Generator, points: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
     """Return the demand at each of points ``(n, 2)``, which sums to 1.
 
-    Heaped on the center and a few other places, rough.
+    The demand is heaped on the center and three other places, with noise. `radius` is that of the city, in km.
     """
     heaps = [(np.zeros(2), 1.0, 0.28)]
     heaps += [

@@ -19,10 +19,13 @@ _FIRST_DAY = np.datetime64("1935-01-01")
 def sample_csv(rows: int = 500, seed: int = 7) -> str:
     """Return the sample as the text of a CSV file.
 
+    Columns: ``patient_id`` from 10000, ``name``, ``birthdate`` (YYYY-MM-DD), ``gender`` (F or M), ``zip`` (five
+    digits) and ``disease``; one line of names, then one line a patient, without quotes.
+
     Parameters
     ----------
     rows
-        How many patients.
+        Number of patients, 0 or more.
     seed
         The same seed gives the same patients.
 

@@ -43,14 +43,16 @@ def first_files(seed: int = 7) -> dict[str, str]:
     Parameters
     ----------
     seed
-        The same seed gives the same files.
+        Non-negative; the same seed gives the same files.
 
     Returns
     -------
     dict of str
-        Name of a file -> its text: 300 patients; 400 households in five counties, and the list of those; which of 120
-        sources reach which of 1,000 persons, and the district of each source; ten places of a town, east and north in
-        km; roads and junctions of a city, as OSMnx writes them.
+        Name of a CSV file -> its text. ``patients.csv``: 300 patients; ``people.csv``: the persons of 400 households
+        in five counties, and ``regions.csv``: the list of those; ``reach.csv``: which of 120 sources reach which of
+        1,000 persons, and ``districts.csv``: the district of each source; ``places.csv``: ten places of a town, east
+        and north in km; ``edges.csv`` and ``nodes.csv``: roads (lengths in meters) and junctions (degrees) of a city,
+        as OSMnx writes them.
 
     Examples
     --------

@@ -23,18 +23,21 @@ def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
 
     ``O(n)``.
 
+    InvalidProblemError for `n` below 1.
+
     Parameters
     ----------
     n
         Number of rows, at least 1.
     seed
-        Seed of the generator.
+        Non-negative integer; equal seeds make equal patients.
 
     Returns
     -------
     dict
-        Columns by name. Ages depend on the disease; few people live in most postal codes; :func:`zip_paths` says which
-        codes are near each other.
+        Lists of `n` by name: ``age`` (whole years, 0 to 99), ``sex`` ("F" or "M"), ``zip`` and ``disease`` (texts).
+        Ages depend on the disease; few people live in most postal codes; :func:`zip_paths` says which codes are near
+        each other.
 
     Examples
     --------
@@ -57,7 +60,7 @@ def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
 
 
 def zip_paths() -> list[tuple[str, str, str]]:
-    """Return the postal codes of the synthetic patients and their prefixes, as paths of a taxonomy.
+    """Return the 40 postal codes of the synthetic patients as paths of a taxonomy: two prefixes and the code, texts.
 
     Examples
     --------
@@ -77,18 +80,21 @@ def made_people(n: int = 10_000, *, seed: int = 0) -> dict[str, NDArray[np.int64
 
     ``O(n)``.
 
+    InvalidProblemError for `n` below 1.
+
     Parameters
     ----------
     n
         Number of rows, at least 1.
     seed
-        Seed of the generator.
+        Non-negative integer; equal seeds make equal people.
 
     Returns
     -------
     dict
-        ``SEX``, ``AGE``, ``MARST``, ``RACE``, ``BPL``, ``HIGRADE``, ``CLASSWKRD`` and ``OCCSCORE``, ``(n,)`` each.
-        The first four have few combinations and all eight have many.
+        ``SEX`` (1, 2), ``AGE`` (years, 16 to 90), ``MARST`` (1 to 6), ``RACE`` (1 to 7), ``BPL`` (1 to 426),
+        ``HIGRADE`` (4 to 20), ``CLASSWKRD`` and ``OCCSCORE`` (4 to 79), integer codes but for the age, ``(n,)`` int64
+        each. The first four have few combinations and all eight have many.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Pickups:
     farthest
         Kilometers at which a waiting car is of no use any more: the Manhattan diameter of the strip. Public.
     seed
-        What made it.
+        Seed that made it.
 
     Examples
     --------
@@ -76,9 +76,10 @@ def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
     Parameters
     ----------
     n
-        How many, at least 1.
+        Number of pick-ups, at least 1.
     seed
-        What they are made from. Places, districts and the farthest distance are the same for all seeds and numbers.
+        Non-negative integer; equal seeds make equal pick-ups. Places, districts and the farthest distance are the
+        same for all seeds and numbers.
 
     Returns
     -------

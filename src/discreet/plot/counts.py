@@ -41,13 +41,13 @@ def plot_counts(
     Parameters
     ----------
     counts
-        What a release gave.
+        Published counts: ``release.result``.
     region
-        Path of the region below the root; the root by default.
+        Path of labels below the root, such as ``["GA"]``; the root by default.
     truth
         ``(n_sizes,)`` true counts, where data are made or public: rings over the bars. **Private** otherwise.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def plot_answers(answers: CountAnswers, *, ax: Axes | None = None) -> Axes:
     answers
         What :func:`discreet.hierarchy.query` gave.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class Curve:
     epsilons
         Budgets, ascending.
     losses
-        Expected losses, as many.
+        Expected losses, one for each epsilon.
     role
         ``"optimum"`` for losses that were reached and certified, ``"bound"`` for what no mechanism can beat,
         ``"baseline"`` for anything to compare with.
@@ -100,18 +100,19 @@ def plot_frontier(
     unit
         Unit of distance, for the axis of epsilon.
     loss_unit
-        Unit of the loss.
+        Unit of the loss, added to the name of its axis.
     parameter
         What the ``epsilons`` of the curves are, such as ``"k"``.
     quantity
         What their ``losses`` are, such as ``"value"``.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes: the parameter on a logarithmic scale, which is linear near a zero, losses from zero.
+        The axes: the parameter on a logarithmic scale, which is linear near a zero and has a tick at each value,
+        losses from zero. A parameter that is not finite gets no tick.
 
     Raises
     ------
@@ -159,14 +160,15 @@ def plot_bounds(
         What ``on_progress`` was called with, in order: anything with ``lower`` and ``upper``. Bounds that are not
         known yet, ``None`` or infinite, are left out.
     seconds
-        When each iteration ended; by default they are counted.
+        Seconds at which each iteration ended, as many; by default iterations are counted.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes: seconds, or iterations from 1; expected loss.
+        The axes: seconds, or iterations from 1, against the expected loss, as two lines of steps: the greatest lower
+        and the least upper bound so far. A side without a known bound has no line.
 
     Raises
     ------

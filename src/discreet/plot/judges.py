@@ -47,7 +47,7 @@ def plot_audits(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     audits
         Name -> what :func:`discreet.evaluate.audit.audit.audit` returned, all for one parameter, epsilon or rho.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -112,12 +112,13 @@ def plot_findings(findings: Sequence[Finding], *, ax: Axes | None = None) -> Axe
     findings
         Findings of one kind: all shares, or all errors.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes: the measure to the right, the first finding on top.
+        The axes: the measure to the right (shares from 0 to 1), the first finding on top. The naive attacker is an
+        upright stroke, the control group a cross, the limit a dashed line; what a finding lacks is not drawn.
 
     Raises
     ------
@@ -165,16 +166,16 @@ _STYLES = ((BLUE, "o", "-"), *BASELINES)
 def plot_points(
     points: Sequence[Point], *, parameter: str = "epsilon", ax: Axes | None = None
 ) -> Axes:
-    """Draw a measure over a parameter.
+    """Draw a measure of utility over a parameter, one line with intervals for each method.
 
     Parameters
     ----------
     points
         What :func:`discreet.evaluate.utility.measure.frontier` returned.
     parameter
-        What the parameter is called.
+        Name of the parameter, for its axis.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------

@@ -22,7 +22,11 @@ __all__ = ["chances", "plot_channel_row", "plot_selection"]
 
 
 def chances(channel: Channel | AnchoredChannel, secret: int) -> NDArray[np.float64]:
-    """Return the probabilities of all reports of one secret, floats ``(K,)``, for plots and not for draws."""
+    """Return the probabilities of all reports of one secret, floats ``(K,)``, for plots and not for draws.
+
+    `secret` is an index. A row of an implicit channel is computed; of a table all probabilities are, on its first
+    use.
+    """
     if isinstance(channel, Channel):
         return np.asarray(channel.probabilities[secret], dtype=np.float64)
     weights = channel.row(secret).astype(np.float64)
@@ -55,11 +59,12 @@ def plot_channel_row(
     reports
         ``(n_reports,)`` the secret that each report names; by default the secrets themselves.
     cell
-        Side of the cells, where the secrets are those of a grid: each cell is shaded by its probability instead.
+        Side of the cells, in the unit, where the secrets are those of a grid: each cell is shaded by its probability
+        instead of a disc.
     unit
-        Unit of the coordinates, for the axes.
+        Unit of the coordinates, such as ``"km"``, for the axes.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -190,15 +195,15 @@ def plot_selection(
     Parameters
     ----------
     selection
-        What a release gave.
+        The published choice: ``release.result``.
     points
         ``(n_elements, 2)``: where the candidates are. Public.
     people
         ``(n, 2)``: where the records are, for synthetic data. **Private** otherwise.
     unit
-        Unit of the coordinates, for the axes.
+        Unit of the coordinates, such as ``"km"``, for the axes.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------

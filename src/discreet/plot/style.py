@@ -50,7 +50,7 @@ _MIN_RATIO_OF_LOG_AXIS = 1e-30
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """Take the axes given, or make new ones on a figure without a window."""
+    """Return the axes given, or new ones on a figure without a window."""
     if ax is not None:
         return ax
     from matplotlib.figure import Figure
@@ -60,7 +60,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def plain(ax: Axes) -> None:
-    """Take away what says nothing: the upper and right frame, and strong grid lines."""
+    """Style axes in place: no upper and right frame, thin horizontal grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(colors=INK, width=0.6)
@@ -69,7 +69,10 @@ def plain(ax: Axes) -> None:
 
 
 def plain_map(ax: Axes, unit: str) -> None:
-    """Style axes of places in a plane: equal scales, and no grid, whose lines could pass for roads."""
+    """Style axes of places in a plane, in place.
+
+    Equal scales, `unit` on both, and no grid, which could pass for roads.
+    """
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(unit)
     ax.set_ylabel(unit)
@@ -78,7 +81,7 @@ def plain_map(ax: Axes, unit: str) -> None:
 
 
 def plain_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Style axes with one row a name, the first on top."""
+    """Style axes with one row a name, in place: the first on top, at height ``len(names) - 1``, the last at 0."""
     ax.set_yticks(range(len(names))[::-1], names)
     ax.set_ylim(-0.6, len(names) - 0.4)
     plain(ax)
@@ -87,7 +90,10 @@ def plain_rows(ax: Axes, names: Sequence[str]) -> None:
 
 
 def name_parameter(ax: Axes, name: str, values: Iterable[float]) -> None:
-    """Style axes of a quantity from 0 on over the parameter `name`, on a log scale with a tick at each value."""
+    """Style axes of a quantity from 0 on over the parameter `name`, on a log scale with a tick at each of `values`.
+
+    `values` are finite; a zero among them makes the scale linear near it.
+    """
     ticks = sorted(values)
     ax.set_ylim(bottom=0)
     log_scale(ax, "x", ticks)
@@ -138,7 +144,8 @@ def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str
 def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
     """Write each line's name at its right end, and push names apart that would overlap.
 
-    `ends` are coordinates, name and color of each.
+    `ends` are x, y, name and color of the last point of each line; those that are not finite have no name. Call it
+    when the limits of the axes are final.
     """
     low, high = ax.get_ylim()
     ends = [end for end in ends if np.isfinite(end[:2]).all()]
@@ -160,7 +167,10 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
 
 
 def spread(heights: NDArray[np.float64], apart: float = 0.062) -> NDArray[np.float64]:
-    """Return ascending heights ``(m,)`` moved apart, as little as pushing upwards needs, then down again below 1."""
+    """Return ascending heights ``(m,)`` moved up until they are `apart` from each other, then down to 1 at most.
+
+    In shares of the height of the axes; the argument is not changed. Many names may end below 0. ``O(m)``.
+    """
     moved = heights.copy()
     for i in range(1, len(moved)):
         moved[i] = max(moved[i], moved[i - 1] + apart)

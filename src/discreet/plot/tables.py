@@ -35,9 +35,9 @@ def plot_intervals(
     low, high
         ``(n,)`` ends of the published intervals.
     name
-        The column.
+        Name of the column, for its axis.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def plot_intervals(
     Raises
     ------
     InvalidProblemError
-        When there are not as many of each.
+        When there are not as many of each, or they are not one-dimensional.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def plot_class_sizes(sizes: ArrayLike, *, k: int, ax: Axes | None = None) -> Axe
     sizes
         ``(classes,)`` numbers of rows of the classes.
     k
-        What was promised. Classes below it are drawn in another color and hatched.
+        Least class size that was promised. Classes below it are drawn in another color and hatched.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -155,9 +155,10 @@ def plot_rows(
     columns
         Names of the columns.
     before, after
-        Cells of the same rows. **Private** together, unless the data are made.
+        Cells of the same rows, one for each column; they are printed by ``str``. **Private** together, unless the
+        data are made.
     ax
-        Axes to draw on.
+        Axes to draw on; new ones by default.
 
     Returns
     -------

@@ -76,6 +76,8 @@ class Judged:
 def audit_row(found: Audit) -> Judged:
     """Convert an audit into a row of the page.
 
+    A lower bound that was found is rounded down, to four digits; `where` names the event and the pair of inputs.
+
     Examples
     --------
     >>> from discreet.core.guarantee import PureDP
@@ -127,7 +129,7 @@ def panel(
     level
         Of the heading: 3 within a chapter, 2 where the panel is all there is.
     figures
-        SVG, to stand below the table.
+        SVG elements, to stand below the table.
     summary
         One line that opens the table; what broke a promise is open already. Without it nothing is folded.
 
@@ -193,6 +195,9 @@ _KEY = (
 def attack_row(found: Finding) -> Judged:
     """Convert a finding into a row of the page.
 
+    The interval of the attacker stands in `found`, the naive attacker and the control group in `where`. A finding
+    without a limit has no claim to test.
+
     Examples
     --------
     >>> from discreet.evaluate.attack.finding import Finding
@@ -250,14 +255,16 @@ def outcome_chapter(
 ) -> Chapter:
     """Render the chapter of an outcome: what every page of an outcome states, and more.
 
+    A KeyError or an error of Jinja is raised where `values` lack what the template names.
+
     Parameters
     ----------
     template
         Name of the template.
     outcome
-        Its provenance and its certificate are shown.
+        The outcome, whose provenance and certificate are shown; nothing is verified here.
     heading
-        Title, anchor and lead.
+        Title, anchor, and the paragraphs of the lead; the first of these goes into the table of contents.
     tried, about
         What attacks and audits returned, for the end of the chapter, and the words of :func:`section` for it.
     **values
@@ -358,7 +365,10 @@ def _summary(rows: Sequence[Judged]) -> str:
 
 
 def _text(estimate: Estimate) -> str:
-    """Return an estimate as text, with its interval if it was sampled."""
+    """Return an estimate as text, three digits, with its interval if it was sampled.
+
+    A lower end below a thousandth of the value, or of 1 where that is larger, is printed as 0.
+    """
     near = printed.estimate(estimate.value, 3)
     if estimate.trials is None:
         return near

@@ -125,7 +125,10 @@ def meaning(name: str) -> str:
 
 
 def proof_of(certificate: Certificate) -> dict[str, Any]:
-    """Convert a certificate for a page: one sentence, and each check with its meaning.
+    """Convert a certificate for a page: ``sentence``, ``passed`` and ``checks``, a dict for each check.
+
+    A check has ``name``, ``meaning`` (empty if unknown), ``residual`` and ``limit`` as texts, ``exact``, ``passed``
+    and ``detail``. No check is made.
 
     Examples
     --------
@@ -153,7 +156,7 @@ def proof_of(certificate: Certificate) -> dict[str, Any]:
 
 
 def _shown(value: float | Fraction) -> str:
-    """Format the number of a check: exactly where that is short, else rounded up."""
+    """Format the number of a check: a count exactly, a fraction as a decimal rounded up, a float rounded up."""
     if isinstance(value, Fraction):
         return printed.decimal_up(value)
     return printed.count(value) if isinstance(value, int) else printed.at_most(value)

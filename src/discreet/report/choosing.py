@@ -79,14 +79,14 @@ def choice_chapter(
     reach
         Kilometers from which on a place is worth nothing to a pick-up.
     repeats
-        Runs of each method at each epsilon.
+        Runs of each quick method at each of five epsilons.
     slow_repeats
-        Runs of the continuous methods.
+        Runs of each of the two continuous methods at each epsilon; they take most of the time.
 
     Returns
     -------
     Chapter
-        For the demo's page.
+        For the demo's page. The choice itself is drawn by the system's randomness, the curves with seeds.
     """
     rides = made_pickups(people)
     f = FacilityLocation.from_points(rides.people, rides.places, farthest=reach)
@@ -149,7 +149,8 @@ def values(
     Returns
     -------
     tuple of float
-        In units of ``2^-scale_bits``.
+        The mean for each of :data:`EPSILONS`, in units of ``2^-scale_bits``, without noise: private for real data.
+        `repeats` releases for each.
     """
     method = METHODS[name].make()
     means = []

@@ -76,7 +76,8 @@ def chapter(
     Returns
     -------
     Chapter
-        For :func:`discreet.report.write_report`, private.
+        For :func:`discreet.report.write_report`, private. Risks are measured in rows, also where persons were
+        counted; a few passes over both tables.
     """
     from discreet.kanonymity.risk import risk
 
@@ -143,7 +144,13 @@ def _columns(
     roles: AssignedRoles,
     attributes: Sequence[Attribute],
 ) -> list[_Column]:
-    """Return the role, kind and true loss of each column of the original; private. A pass over each column."""
+    """Return a record for each column of the original: role, published form, values, loss and rows alone; private.
+
+    A column without a role counts as left out; `lost` is None for others than quasi-identifiers. A pass over each
+    column.
+
+    `made` is the anonymization with its diagnostics, `roles` and `attributes` are those of its columns.
+    """
     from discreet.tables.frames import singled_out
 
     kinds = {attribute.name: attribute for attribute in attributes}
@@ -173,9 +180,9 @@ def _columns(
 
 
 def _became(role: str, cells: Any, most: int = 3) -> str:  # noqa: ANN401 - a series or nothing
-    """Return what a column became, as text.
+    """Return what a column became: the `most` commonest published values of a quasi-identifier, else a few words.
 
-    The commonest values of a published quasi-identifier, words for other roles.
+    `cells` is the published column, None for one that was left out; values longer than 38 letters are cut.
     """
     if role != "quasi" or cells is None:
         return {"sensitive": "as it was", "keep": "as it was"}.get(role, "not published")

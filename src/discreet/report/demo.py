@@ -74,14 +74,14 @@ def count_demo(
     Parameters
     ----------
     file
-        Where the table goes.
+        Where the table goes, with its record beside it; its folder must exist.
     states, counties, groups
-        Size of the census.
+        Numbers of states, counties and households of the synthetic census.
 
     Returns
     -------
     Chapter
-        For the page.
+        For the page, with the true counts, which are synthetic. Attacks take some seconds, a hundred releases or so.
     """
     made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
     data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
@@ -121,14 +121,14 @@ def _service_demo(
     city
         A synthetic city.
     file
-        Where the mechanism goes.
+        Where the mechanism goes; its folder must exist.
     attack_mode
         Attacks the mode ``"sound"`` of a small service; ``None`` leaves the attacks out.
 
     Returns
     -------
     Chapter
-        With the attacks.
+        With the attacks. The design takes at most about ten seconds, its verification and the attacks some more.
     """
     region = Region.from_roads(*city.tables(), spacing="0.5", planar=True)
     made = lrgeo.design(
@@ -215,7 +215,7 @@ class _Watch:
 
     @contextmanager
     def part(self, name: str, sentence: str) -> Iterator[None]:
-        """Report a part by a sentence, and keep the seconds of the block under its name."""
+        """Report a part by `sentence`, with the parts done before it; keep the seconds of the block under `name`."""
         self.report(sentence, done=len(self.seconds), total=self.n_parts)
         start = time.perf_counter()
         yield
@@ -245,15 +245,15 @@ def build_demo(
     seed
         Which city is made. It makes data, not privacy: nothing that is drawn from depends on it in secret.
     junctions
-        Size of the city.
+        Number of junctions of the city, 30 or more.
     rows, columns
-        Size of the grid.
+        Numbers of rows and columns of the grid.
     people
         Made pick-ups of the private choice.
     runs
         How often each method chooses for the curves.
     households
-        Size of the made census.
+        Number of households of the made census.
     patients
         Rows of the made table of patients.
     attack_mode
@@ -264,7 +264,8 @@ def build_demo(
     Returns
     -------
     Demo
-        Where everything is.
+        Where everything is. Eleven designs and all methods of five mechanisms are run, which may take minutes;
+        existing files are replaced.
 
     Raises
     ------
@@ -307,7 +308,10 @@ def build_demo(
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
-    """Design for a city at several strengths, save the shown one to `file`, and return its chapter."""
+    """Design for a city at five strengths, save the shown one to `file`, and return its chapter with curves.
+
+    Ten designs are solved, five of them for a part of the city; seconds of each part are kept in `watch`.
+    """
     problem = city_problem(city)
     about = f"Designing for a city of {city.n} junctions and {len(city.edges)} roads"
     with watch.part("city", f"{about}, at {len(EPSILONS)} strengths"):
@@ -343,7 +347,12 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
 
 
 def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter:
-    """Design for a grid, save it to `file`, attack it, and return its chapter."""
+    """Design for a grid of unit cells, save the design to `file`, attack and audit it, and return its chapter.
+
+    The curves of progress and the seconds of each part are kept in `watch`.
+
+    `rows` and `columns` are the numbers of cells, of one kilometer.
+    """
     with watch.part("grid", f"Designing for a grid of {rows} by {columns} cells"):
         space = MetricSpace.grid(rows, columns, cell=1, unit="km")
         problem = Problem(space, utility_loss="euclidean")
@@ -376,9 +385,10 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:
-    """Return the city's problem, or that of `junctions` ``(m,)``.
+    """Return the problem of the whole city, or of the junctions numbered in `junctions` ``(m,)``.
 
-    Prior, and the drive that a wrong report costs, in km.
+    Its prior is their demand, scaled to sum to 1; its loss the drive in km from the report to the true junction,
+    along one-way streets. All drives are computed: ``O(n m log n)`` for n junctions and m roads.
     """
     chosen = np.arange(city.n) if junctions is None else junctions
     # The car starts at the report: the drive from column to row.
@@ -394,9 +404,10 @@ def _downtown(city: City, most: int = 36) -> int:
 
 
 def _curves(city: City) -> list[Curve]:
-    """Return curves of loss over epsilon for the junctions downtown.
+    """Return curves of loss in km over epsilon for the junctions downtown.
 
-    The design, its bound, and each baseline at its best. A design a strength.
+    There is one for the lower bound, the design, and each baseline at its best. One design is solved and verified for
+    each of five epsilons.
     """
     center = np.sort(np.argsort(np.hypot(*city.points.T), kind="stable")[: _downtown(city)])
     problem = city_problem(city, center)
@@ -421,7 +432,7 @@ def _curves(city: City) -> list[Curve]:
 
 
 def _landmarks(city: City) -> list[tuple[str, int]]:
-    """Return label and index of three junctions: the busiest, one at a bridge, one at the edge of town."""
+    """Return label and index of three junctions: the busiest, the end of a bridge south in town, the farthest out."""
     ends = city.edges[city.bridges].ravel()
     away = np.hypot(*city.points.T)
     return [
@@ -446,7 +457,7 @@ def traffic(city: City) -> NDArray[np.float64]:
 
     Complexity
     ----------
-    O(n m log n).
+    O(n m log n) time, O(n^2) memory.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra

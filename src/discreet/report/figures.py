@@ -40,12 +40,14 @@ def drawn(
 ) -> str:
     """Draw a figure for the page; without Matplotlib, a sentence that says how to get it.
 
+    Returns HTML: an ``<svg>`` element, or a paragraph.
+
     Parameters
     ----------
     draw
-        Draws on an empty figure.
+        Draws on an empty figure; it is not called without Matplotlib.
     width, height
-        Inches.
+        Size in inches.
     label, salt
         As for :func:`inline_svg`.
 
@@ -76,7 +78,7 @@ def frontier_svg(curves: Sequence[Curve], about: str, salt: str, **axes: str) ->
     Parameters
     ----------
     curves
-        What is drawn.
+        Curves to draw, one line each.
     about
         What the figure is about, for readers who do not see it.
     salt

@@ -77,7 +77,7 @@ def chapter(
     artefact
         Name of the file that holds the table, for the command that checks it.
     seconds
-        How long each step took; only for synthetic data, since times may depend on records.
+        Step -> seconds that it took; only for synthetic data, since times may depend on records.
     attacked, audits
         What was tried against it, on synthetic data: attacks that know the truth are private.
 
@@ -123,7 +123,13 @@ def chapter(
 
 
 def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
-    """Return for each level its regions, its part of the budget, and the half-width of one measured count."""
+    """Return for each level number, regions, share of the budget, and the half-width of one measured count.
+
+    The half-width is a text such as "±12", or two with "or" where the lowest regions have other noise; levels count
+    from 1.
+
+    `release` is that of the chapter; only its public parameters are read.
+    """
     parameters, tree = release.provenance.parameters, release.result.frame.tree
     rows = []
     scales = zip(parameters["scale_by_level"], parameters["scale_of_leaves_by_level"], strict=True)
@@ -136,7 +142,10 @@ def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
 
 
 def _width(parameters: Mapping[str, Any], scale: str) -> str:
-    """Return the half-width of the interval of one measured count, or an empty text if none was measured."""
+    """Return the half-width, at 95 %, of the interval of one measured count as "±12", or "" if none was measured.
+
+    `scale` is the scale of the noise as exact text, or "none"; `parameters` are those of the release.
+    """
     if scale == "none":
         return ""
     # One size is the difference of two survival counts.
@@ -148,7 +157,10 @@ def _width(parameters: Mapping[str, Any], scale: str) -> str:
 
 
 def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) -> str:
-    """Return an SVG of groups by size of the root and of the largest regions below it, all over the same sizes."""
+    """Return an SVG of groups by size of the root and of the eight largest regions below it, all over the same sizes.
+
+    `truth` adds rings at the true counts, which are then private; `anchor` makes identifiers unique.
+    """
     tree = result.frame.tree
     second = np.flatnonzero(tree.levels == 1)
     totals = result.counts[second].sum(axis=1)
@@ -174,9 +186,9 @@ def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) ->
 
 
 def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
-    """Return an SVG of published counts against true ones, a panel a level, on scales that are linear near zero.
+    """Return an SVG of published against true counts, a panel for each level, linear below 10, then logarithmic.
 
-    Private.
+    Private, as the true counts are; `anchor` makes identifiers unique.
     """
     tree = result.frame.tree
     top = max(1.0, float(max(truth.counts.max(), result.counts.max())))
@@ -202,7 +214,10 @@ def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
 
 
 def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the rows of a release's table of numbers, names with texts; `seconds` are times by name."""
+    """Return the rows of a release's table of numbers, names with texts; `seconds` are times by name.
+
+    Facts that are public, and the times that are given.
+    """
     frame, parameters = release.result.frame, release.provenance.parameters
     rows = [
         ("method", release.provenance.method),
@@ -245,7 +260,8 @@ def tables_chapter(
     Returns
     -------
     Chapter
-        Regions with intervals, errors by level and marginal, what whole tables cost and what is assumed public.
+        Regions with intervals, errors by level and marginal, reliability of the counts, the checks, and what is
+        assumed public. Expected errors are computed anew.
     """
     result, frame = release.result, release.result.frame
     guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
@@ -306,7 +322,7 @@ def draw_expected(errors: Sequence[ExpectedError], ax: Axes) -> None:
     Parameters
     ----------
     errors
-        What :func:`discreet.hierarchy.contingency.expected.expected_errors` returned.
+        What :func:`discreet.hierarchy.contingency.expected.expected_errors` returned; one row each, the first on top.
     ax
         Axes to draw on.
     """

@@ -107,7 +107,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kind(attribute: Attribute) -> str:
-    """Return the kind of a column in words."""
+    """Return the kind of a column in words, with its weight if that is not 1.
+
+    `attribute` states how the column was read; a taxonomy is described by the number of its leaves.
+    """
     if isinstance(attribute, Numeric):
         kind = "a number, published as an interval"
     elif isinstance(attribute, Categorical):

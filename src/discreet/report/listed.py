@@ -66,16 +66,16 @@ def answers_chapter(
     answers
         What :func:`discreet.hierarchy.query` or :func:`discreet.hierarchy.contingency.query` returned.
     measured
-        The noisy counts, with the guarantee that they were made with.
+        The measurements that were queried, with the guarantee that they were made with.
     people
-        Whether sizes were added up, and not units.
+        Whether sizes were added up, and not units: it changes the lead only.
     title, anchor
         The heading, and its name in links.
 
     Returns
     -------
     Chapter
-        Figure and table; all of it follows from what the guarantee covers.
+        Figure of the first 40 answers and table of all; all of it follows from what the guarantee covers.
     """
     table = answers.to_frame("dict", rounded=True)
     notes, source = [f"{measured.guarantee}.", reliability_in_words()], "counts"
@@ -188,7 +188,7 @@ def budget_chapter(
 
 
 def _amounts(guarantee: Guarantee) -> list[str]:
-    """Return the parameters of a guarantee as text, each rounded up."""
+    """Return the parameters of a guarantee as texts such as "epsilon 0.5", each rounded up; none for k-anonymity."""
     return [
         f"{name} {printed.decimal_up(getattr(guarantee, name))}"
         for name in ("epsilon", "delta", "rho")
@@ -325,7 +325,7 @@ def frontier_chapter(
 
 
 def _curves(entries: Sequence[Entry]) -> list[Curve]:
-    """Return a line for each method, where it has channels, and one for the best bound: loss over epsilon."""
+    """Return a line of loss over epsilon for each method that has a loss, and one for the best bound if any."""
     epsilons = sorted({entry.epsilon for entry in entries})
     bounds = [(float(e), best_lower(entries, e)) for e in epsilons]
     proven = [(epsilon, lower) for epsilon, lower in bounds if lower is not None]
@@ -352,7 +352,10 @@ def _columns(
 
 
 def _row(entry: Entry, lower: float | None) -> list[str]:
-    """Return the cells of an entry's row: method, epsilon, loss, bound, excess over `lower`, budgets and cost."""
+    """Return the nine cells of an entry's row, in the order of `_HEAD`; `lower` is the best bound at its epsilon.
+
+    What is None is an empty text; losses and budgets are rounded up.
+    """
     return [
         entry.method,
         printed.decimal(entry.epsilon),
@@ -403,7 +406,7 @@ def risk_chapter(
     ----------
     found
         What :func:`discreet.kanonymity.risk.risk` returned, by the name of the table. **Private** unless the table is
-        published.
+        published. One table or two.
     names
         The quasi-identifiers.
     causes
@@ -440,7 +443,10 @@ def risk_chapter(
 
 
 def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
-    """Draw into `figure` the share of rows in classes of each range of sizes, a bar for each table."""
+    """Draw into `figure` the share of rows, in percent, in classes of each range of sizes, a bar for each table.
+
+    ValueError for more than two tables.
+    """
     ax = figure.add_subplot()
     width = 0.8 / len(found)
     styles = ((VERMILION, "///"), (BLUE, None))[-len(found) :]
@@ -461,7 +467,11 @@ def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
 
 
 def risk_measures(one: Risk) -> dict[str, str]:
-    """Return the measures of a risk as every page prints them, by label."""
+    """Return label -> text of the measures of a risk, as every page prints them, in the order of printing.
+
+    Shares as percentages, counts as whole numbers; l and t have a label for each sensitive column. Persons only if
+    counted.
+    """
     return {
         "rows": printed.count(one.rows),
         **({} if one.persons is None else {"persons": printed.count(one.persons)}),

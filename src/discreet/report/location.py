@@ -54,7 +54,7 @@ def chapter(
     region
         The region with its roads, which are no part of a mechanism, to be drawn under the map.
     place
-        The place whose row is drawn.
+        Index of the place whose row is drawn.
     title, anchor, lead
         Heading, name in links, and paragraphs under the heading.
     size
@@ -64,7 +64,7 @@ def chapter(
     sha256
         The digest of that file, so that one that was altered since can be told.
     attacked
-        Headings and findings of attacks on the service.
+        Pairs of a heading and the findings of an attack on the service.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def chapter(
 
 
 def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
-    """Return the map of a region with the reports of a place."""
+    """Return the SVG of a region, with its roads if it has some, and the reports of place number `place`."""
 
     def draw(figure: Figure) -> None:
         from matplotlib.collections import LineCollection
@@ -134,7 +134,11 @@ def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
 
 
 def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
-    """Return the rows of a mechanism's table of numbers, names with texts."""
+    """Return the rows of a mechanism's table of numbers, names with texts.
+
+    Texts: places, explicit weights, loss (rounded up) and lower bound (down) if known, checks, and the digest's
+    beginning.
+    """
     channel, unit = mechanism.channel, mechanism.region.unit
     rows = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
     if mechanism.upper is not None:

@@ -178,7 +178,7 @@ def draw_map(
     places
         Where things are, and what is reported.
     picks
-        Label and index of places to offer, at least one; the first is drawn.
+        Label and index of the places with a button, at least one; the first is drawn.
     near
         Distances for the numbers beside the map: how likely the report is that close.
     backdrop
@@ -186,12 +186,12 @@ def draw_map(
     strengths
         What a slider goes through, from the strongest promise to the weakest; none for no slider.
     strength
-        Which of them `places` are.
+        Index in `strengths` of the one that `places` show.
 
     Returns
     -------
     MapView
-        For the template.
+        For the template: the rows of all places and strengths are in its `data`; ``O(n K)`` for each strength.
 
     Raises
     ------
@@ -272,7 +272,10 @@ def _sparse(row: NDArray[np.float64]) -> list[int]:
 
 
 def _marks(data: dict[str, Any], row: list[int]) -> list[tuple[float, float, float, float]]:
-    """Return one mark for each report that can be seen, x, y, size and opacity; the script does the same."""
+    """Return x, y, size and opacity of one mark for each report of `row`, as `_sparse` returned it.
+
+    `data` is that of the map. The script of the page does the same.
+    """
     marks = []
     for report, share in zip(row[::2], row[1::2], strict=True):
         place = data["reports"][report]
@@ -283,7 +286,10 @@ def _marks(data: dict[str, Any], row: list[int]) -> list[tuple[float, float, flo
 
 
 def _mark(kind: str, size: float, typical: float, share: float) -> tuple[float, float]:
-    """Return size and opacity: the area of a disc, or the tint of a cell, grows with the probability."""
+    """Return size and opacity of a mark: the area of a disc, or the tint of a cell, grows with the probability `share`.
+
+    `typical` is the probability at which a cell has its full tint.
+    """
     root = float(np.sqrt(share))
     if kind == "disc":
         return size * root, 0.62
@@ -291,7 +297,10 @@ def _mark(kind: str, size: float, typical: float, share: float) -> tuple[float, 
 
 
 def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, float, str]]:
-    """Return two marks with a probability each, the larger near what is typical: x, width, opacity, text."""
+    """Return two marks with a probability each, the larger near what is typical: x, width, opacity, text.
+
+    `size` is that of a disc of probability 1, or the side of a cell.
+    """
     shares = [m * 10.0**e for e in range(-6, 1) for m in (1, 2, 5)]
     largest = max(place for place, share in enumerate(shares) if share <= typical or place < 3)
     marks, x = [], 585.0
@@ -304,7 +313,10 @@ def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, 
 
 
 def _bar(scale: float, unit: str) -> tuple[float, str]:
-    """Choose the longest round length that is at most a quarter of the map."""
+    """Return the longest round length that is at most a quarter of the map: its length in the drawing, and as text.
+
+    `scale` is units of the drawing for each `unit`.
+    """
     fitting = [bar for bar in _BARS if float(bar) * scale <= DRAWING_WIDTH / 4]
     bar = fitting[-1] if fitting else _BARS[0]
     return float(bar) * scale, distance(bar, unit)
@@ -317,9 +329,9 @@ def _fact_names(unit: str, near: Sequence[Fraction]) -> list[str]:
 
 
 def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
-    """Return for each secret, as text, the chance of a right report, of near ones, and the expected loss; ``O(n K)``.
+    """Return for each secret its facts as texts: chance of a right report, of one within each distance, expected loss.
 
-    `near` are distances in the unit.
+    `near` are distances in the unit of the places. ``O(n K)`` time and memory.
     """
     target = places.plane[places.reports]
     away = np.sqrt(((places.plane[:, None, :] - target[None]) ** 2).sum(axis=2))
@@ -338,9 +350,9 @@ def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
 
 
 def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
-    """Return the SVG paths of roads sorted into streets, roads and avenues by their traffic.
+    """Return the SVG paths of "streets", "roads" and "avenues": roads in groups of 60, 26 and 14 %, by their traffic.
 
-    `at` is ``(n, 2)`` pixels.
+    Without traffic all are streets. `at` ``(n, 2)``: places in units of the drawing.
     """
     count = len(backdrop.roads)
     rank = np.zeros(count)
@@ -358,7 +370,7 @@ def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
 
 
 def _grid(at: NDArray[np.float64], size: float) -> str:
-    """Return the SVG path of the lines between the cells of `size` at ``(n, 2)``."""
+    """Return the SVG path of the lines between square cells of side `size` with centers `at` ``(n, 2)``."""
     xs, ys = np.unique(at[:, 0]), np.unique(at[:, 1])
     left, right = xs[0] - size / 2, xs[-1] + size / 2
     top, bottom = ys[0] - size / 2, ys[-1] + size / 2

@@ -128,7 +128,9 @@ def chapter(design: MetricDesign, **options: Any) -> Chapter:  # noqa: ANN401 - 
     Returns
     -------
     Chapter
-        For :func:`discreet.report.write_report`.
+        For :func:`discreet.report.write_report`. Baselines that are not given are computed and verified; a design of
+        at most 128 secrets is attacked if no results are given, which takes some seconds. TypeError for an unknown
+        field.
     """
     page = DesignPage(**options)
     problem, guarantee, unit = design.problem, design.guarantee, page.loss_unit
@@ -164,9 +166,9 @@ _AS_THEY_ARE = ("above", "artefact", "below", "curves_note", "loss_name", "loss_
 
 
 def _statements(design: MetricDesign, least: Fraction, noun: str) -> dict[str, Any]:
-    """Return the template's values on the reports, the guarantee, its certificate and the provenance.
+    """Return the values of the template that state the guarantee, as texts and numbers by name.
 
-    `least` is the smallest distance between secrets, `noun` names a secret.
+    `least` is the smallest distance between secrets, `noun` names a secret. Reads all probabilities.
     """
     guarantee = design.guarantee
     return {
@@ -195,28 +197,35 @@ def _is_attackable(design: MetricDesign, least: Fraction) -> bool:
 
 
 def _nearest(problem: Problem) -> Fraction:
-    """Return the least positive distance: no two secrets are closer."""
+    """Return the least positive distance between two secrets, exactly, in the unit of the space; 0 if there is none.
+
+    Reads all ``O(n^2)`` distances.
+    """
     distances = problem.space.distances
     apart = distances[distances > 0]
     return Fraction(int(apart.min()), 1 << problem.space.scale_bits) if apart.size else Fraction(0)
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
-    """Return the parts of the sentence that states the guarantee at one distance: the distance, and the odds there."""
+    """Return ``distance``, ``guesses`` and ``factor``, the texts of the guarantee at an example distance.
+
+    `least` is the smallest distance between secrets.
+    """
     length = example_distance(guarantee, least)
     return {"distance": distance(length, guarantee.unit), **_claim_at(guarantee, length)}
 
 
 def _claim_at(guarantee: MetricDP, length: Fraction) -> dict[str, str]:
-    """Return the odds and guesses that a report allows between two secrets at a distance within the radius."""
+    """Return ``guesses`` (right in 100 at best) and ``factor`` (of the odds), texts, at a length within the radius."""
     nats = guarantee.epsilon * length
     return {"guesses": guesses(nats), "factor": factor(nats)}
 
 
 def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]:
-    """Return rows for some distances: how often in 100 the best guess is right after some reports.
+    """Return rows for some distances.
 
-    `least` is the smallest distance between secrets.
+    A row is the distance as text, and a list of texts: how often in 100 the best guess is right after 1, 2, 5, 10
+    reports. `least` is the smallest distance between secrets; "no limit" where the guarantee has none.
     """
     base = example_distance(guarantee, least)
     rows = []
@@ -232,13 +241,16 @@ def _ladder(guarantee: MetricDP, least: Fraction) -> list[tuple[str, list[str]]]
 
 
 def _two_digits(length: Fraction) -> Fraction:
-    """Round a length up to two digits."""
+    """Round a positive length up to two significant digits, exactly; ValueError for 0."""
     step = Fraction(10) ** (math.floor(math.log10(length)) - 1)
     return math.ceil(length / step) * step
 
 
 def _sums(guarantee: MetricDP, noun: str) -> str:
-    """Return the sentence on several secrets that are reported one by one; empty without an epsilon for all pairs."""
+    """Return the sentence on several secrets that are reported one by one; empty without an epsilon for all pairs.
+
+    `noun` names a secret. Its total is for ten secrets, rounded up.
+    """
     scope = guarantee.space_scope
     epsilon = guarantee.epsilon
     if guarantee.radius is not None:
@@ -263,7 +275,10 @@ def _all_pairs_text(guarantee: MetricDP) -> str | None:
 
 
 def _places(design: MetricDesign, loss_unit: str) -> Places | None:
-    """Return the secrets as places in the plane, or ``None`` if they are no places or reports do not name them."""
+    """Return the secrets as places in the plane, or None if they have no plane coordinates or reports name no secrets.
+
+    Places on the globe are projected to km or m around their middle. `loss_unit` is the unit of the loss.
+    """
     problem = design.problem
     space = problem.space
     if space.points is None or space.points.shape[1] != 2 or problem.reports is None:
@@ -290,7 +305,10 @@ def _places(design: MetricDesign, loss_unit: str) -> Places | None:
 
 
 def _map(design: MetricDesign, page: DesignPage) -> MapView | None:
-    """Return the map of a design with its strengths; ``None`` for secrets without places."""
+    """Return the map of a design with its strengths; None for secrets without places in the plane.
+
+    ValueError if the page has strengths and this design is none of them.
+    """
     places = _places(design, page.loss_unit)
     if places is None:
         return None
@@ -316,7 +334,10 @@ def _map(design: MetricDesign, page: DesignPage) -> MapView | None:
 
 
 def _telling(design: MetricDesign) -> list[tuple[str, int]]:
-    """Pick the likeliest secret, or the first where all are alike, and those where least and most is lost."""
+    """Return label and index of three secrets.
+
+    They are the likeliest (the first if all are alike), and those of least and most loss.
+    """
     prior = design.problem.prior
     lost = (design.channel.probabilities * design.problem.loss).sum(axis=1)
     return [
@@ -329,7 +350,10 @@ def _telling(design: MetricDesign) -> list[tuple[str, int]]:
 def _bars(
     design: MetricDesign, baselines: Sequence[tuple[str, float]]
 ) -> list[tuple[str, str, str, str]]:
-    """Order the losses: kind, label, share of the largest in percent, and text."""
+    """Return kind, label, length in percent of the largest loss, and text of each loss: bound, this design, baselines.
+
+    Baselines are pairs of label and loss, and come out in order of loss. A bound is rounded down, this loss up.
+    """
     bars = [] if design.lower is None else [("bound", "lower bound", design.lower)]
     bars.append(("this", "this mechanism", design.upper))
     bars += [("baseline", *one) for one in sorted(baselines, key=lambda one: one[1])]
@@ -341,7 +365,12 @@ def _bars(
 
 
 def _cost(design: MetricDesign, baselines: Sequence[tuple[str, float]], loss_unit: str) -> str:
-    """Return sentences that compare the loss with the lower bound and with the best baseline."""
+    """Return sentences that compare the loss with the lower bound and with the best baseline of positive loss.
+
+    A bound that is missing or 0, and a saving of less than 1 %, are not mentioned.
+
+    `baselines` are pairs of label and loss; `loss_unit` is printed with losses. A loss is rounded up.
+    """
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
@@ -366,9 +395,11 @@ _LOSS_CLASSES = 5
 def _losses_on_map(
     design: MetricDesign, noun: str, loss_unit: str, drawn_map: MapView | None
 ) -> dict[str, Any]:
-    """Return the map, and the losses: quantiles in a sentence, classes of equal width, and a layer of the map each.
+    """Return ``map`` and ``spread``.
 
-    `noun` names a secret. ``O(n)`` after the losses.
+    ``spread`` is a mapping of ``sentence`` (quantiles), ``bars`` (at most five classes) and ``layers`` (of the map).
+    A bar is a range, its length in percent of the longest, and its share of the secrets; a layer is a shade and an
+    SVG path. `noun` names a secret, `drawn_map` may be None: no layers. ``O(n)`` after the losses.
     """
     losses = design.loss_by_secret
     median, most, worst = (
@@ -426,7 +457,10 @@ def _losses_on_map(
 def _numbers(
     design: MetricDesign, loss_unit: str, seconds: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """Return the figures of the design, label and value; `seconds` are by step."""
+    """Return the figures of the design, label and value; `seconds` are by step.
+
+    `loss_unit` is the unit of the loss; bounds are rounded outwards, times are estimates.
+    """
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
     unit, scope = guarantee.unit, guarantee.space_scope
     rows = [

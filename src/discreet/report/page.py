@@ -131,9 +131,9 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
         A key of :data:`CHAPTERS`.
     outcome
         What the mechanism's verb returned. One that was read from a file, or copied with another part, is verified
-        now, and its page shows what that found.
+        now, which may take as long as :func:`discreet.verify`, and its page shows what that found.
     **options
-        Passed on.
+        Passed on; TypeError for one that the chapter does not have.
 
     Returns
     -------
@@ -160,7 +160,10 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
 
 
 def _verified(outcome: object) -> object:
-    """Return the outcome with a certificate of its present state, computed anew if it was changed after its check."""
+    """Return the outcome, with a new certificate if it was changed, or read, after its check and says that it passed.
+
+    Other objects, and outcomes with a failed check, are returned as they are. A verification may take seconds.
+    """
     if not isinstance(outcome, Anonymization | Design | Release) or was_verified(outcome):
         return outcome
     if not outcome.certificate.passed:
@@ -177,10 +180,10 @@ def list_chapter(title: str, anchor: str, lead: str, **parts: Any) -> Chapter:  
     Parameters
     ----------
     title, anchor, lead
-        Heading, name within the page, and first sentence.
+        Heading, name in links, and first sentence, plain text.
     **parts
-        ``head`` and ``rows`` of the table, whose first column holds names; ``figure``, as HTML; ``notes`` below the
-        table; ``warning`` and ``text`` above the figure and above the table.
+        ``head`` and ``rows`` of the table, both required, lists of texts whose first column holds names; ``figure``,
+        as HTML; ``notes`` below the table; ``warning`` and ``text`` above the figure and above the table.
     """
     shown: dict[str, Any] = {"figure": "", "notes": (), "warning": "", "text": "", **parts}
     body = render_template("listed.html", title=title, anchor=anchor, lead=lead, **shown)
@@ -213,7 +216,7 @@ def render_report(
     Raises
     ------
     InvalidProblemError
-        Without chapters, or when two have one anchor.
+        Without chapters, for a mixture of chapters and tabs, for a tab without chapters, or when two have one anchor.
     """
     if not chapters:
         raise InvalidProblemError("chapters", "one chapter or more", "none")
@@ -253,7 +256,7 @@ def write_report(
     chapters, title, lead
         As in :func:`render_report`.
     path
-        The file.
+        The file, which is replaced if it exists; its folder must exist.
     private
         Make it readable for its owner alone: for what was computed from private data.
 
@@ -286,7 +289,11 @@ def write_report(
 
 
 def render_template(name: str, /, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
-    """Render a template of a package's folder ``templates``, with escaping on and names checked."""
+    """Return the template `name` of a package's folder ``templates``, filled in with `values`, escaped.
+
+    Jinja's errors are raised for a template that is not there, and for a name that the template uses and `values`
+    lack.
+    """
     return template_environment(package).get_template(name).render(**values)
 
 
@@ -307,7 +314,7 @@ def template_environment(package: str) -> Environment:
 
 
 def _state(name: str, /, **values: object) -> str:
-    """Fill in a statement for a page: values are escaped, but for marked-up ones."""
+    """Return the statement `name` of the catalogue, filled in for a page: values are escaped, except marked-up ones."""
     from markupsafe import Markup
 
     filled: str = Markup(STATEMENTS[name].template).format_map(values)  # noqa: S704 - a template of ours
@@ -315,14 +322,14 @@ def _state(name: str, /, **values: object) -> str:
 
 
 def _verifier() -> str:
-    """Take the script of the page that verifies channels: there is one copy of it."""
+    """Return the script of the page that verifies channels, without its tags: there is one copy of it."""
     page = _asset("verify_standalone.html")
     return page.partition("<script>\n")[2].partition("</script>")[0]
 
 
 @cache
 def _asset(name: str) -> str:
-    """Read a style sheet or script that goes into the page as it is."""
+    """Return the text of a style sheet or script of this package that goes into the page as it is; kept."""
     from importlib.resources import files
 
     return files("discreet.report").joinpath("templates", name).read_text(encoding="utf-8")

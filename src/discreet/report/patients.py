@@ -70,15 +70,15 @@ def patient_demo(
     Parameters
     ----------
     file
-        Where the table goes.
+        Where the table goes, with its record beside it; its folder must exist.
     patients
-        How many.
+        Number of synthetic patients.
     k
         Least size of a class in the table that is shown.
     seconds
-        Time of each search.
+        Seconds of each search, six in all; the quick methods come on top.
     strangers_seed
-        Makes the people who are not in the table.
+        Seed of the people who are not in the table, the control group of the attacks.
 
     Returns
     -------
@@ -125,14 +125,17 @@ def patient_demo(
 def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[Curve]:
     """Measure every quick method, this library's search, and the bound: for made rows only.
 
+    Returns a curve of the mean loss of a cell, from 0 to 1, over `ks` for each: the bound, the search, then the
+    methods.
+
     Parameters
     ----------
     problem
-        The problem.
+        The problem, of synthetic rows.
     ks
         Least class sizes.
     seconds
-        Time of each search.
+        Seconds of each search, and at most of each quick method.
     """
     from discreet.kanonymity.search.search import search
 
@@ -160,7 +163,10 @@ def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any
 def _examples(
     before: pl.DataFrame, after: pl.DataFrame, count: int = 4
 ) -> list[tuple[list[str], list[str], tuple[int, int]]]:
-    """Return some rows from all over the original, before and after, with the number of equal rows in each."""
+    """Return about `count` rows from all over the original: its cells, the published cells, and sizes of both classes.
+
+    `after` has a column "row" with the number of each row in the original. Private for real rows.
+    """
     original, classes = classes_of(before, QUASI), classes_of(after, QUASI)
     at = {row: place for place, row in enumerate(after["row"].to_list())}
     step = max(1, before.height // count)

@@ -77,9 +77,12 @@ class LevelBars:
 
 
 def level_bars(result: RegionCounts | RegionTables) -> list[LevelBars]:
-    """Return the largest regions of each level, the root's first: records, or units of size 1 or more.
+    """Return the 40 largest regions of each level, the root's first, by records or by units of size 1 or more.
 
-    Intervals come with kept measurements, at 95 %, from a query that no domain is too large for.
+    With kept measurements they have estimates with intervals of 95 %: one query for each level, structural zeros
+    unused, so that no domain is too large.
+
+    `result` is what was released; regions are in the order of the tree.
     """
     tree, names = result.frame.tree, region_names(result.frame.tree)
     if isinstance(result, RegionCounts):
@@ -105,7 +108,10 @@ def level_bars(result: RegionCounts | RegionTables) -> list[LevelBars]:
 def _answers(
     result: RegionCounts | RegionTables, regions: Sequence[tuple[Any, ...]]
 ) -> Mapping[str, Sequence[Any]] | None:
-    """Answer how many there are in each region, or `None` without measurements that can be queried."""
+    """Return the estimates of `regions`, paths below the root, as columns value, low, high and reliability, rounded.
+
+    None without measurements that can be queried.
+    """
     answers: Any
     if isinstance(result, RegionCounts):
         measured = result.measurements
@@ -121,7 +127,10 @@ def _answers(
 
 
 def charts_of_regions(result: RegionCounts | RegionTables, anchor: str) -> str:
-    """Draw the regions of each level below the root for a page; empty where there is the root alone."""
+    """Return the SVG charts of the regions of each level below the root, joined; "" where there is the root alone.
+
+    `anchor` makes their identifiers unique on the page. One query for each level if measurements were kept.
+    """
 
     def chart(bars: LevelBars) -> str:
         largest = f": the {len(bars.names)} largest" * (len(bars.names) < bars.n_regions)

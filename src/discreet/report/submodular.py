@@ -167,9 +167,12 @@ def chapter(
 def _names(
     selection: Selection, names: Sequence[str] | None, kinds: Sequence[str] | None
 ) -> list[str]:
-    """Return the names of the chosen elements, in the order of the draws.
+    """Return the names of the chosen elements, with their kinds if there are several, in the order of the draws.
 
-    Refuse other numbers of `names` or `kinds`.
+    Numbers are used where `names` ``(n_elements,)`` or `kinds` ``(n_kinds,)`` are None. InvalidProblemError for other
+    lengths.
+
+    `selection` is the published choice.
     """
     statement = selection.statement
     if names is not None and len(names) != statement.n_elements:
@@ -195,9 +198,9 @@ def _short(guarantee: DPGuarantee) -> str:
 
 
 def _map(ground: Ground, selection: Selection, anchor: str) -> str:
-    """Return an SVG of the candidates and the chosen places, other choices as rings, and people.
+    """Return an SVG of the candidates and the chosen places, with rings for `compared` and dots for people, if given.
 
-    Raises InvalidProblemError for another number of places than elements.
+    InvalidProblemError for another number of places than elements.
     """
     if len(ground.places) != selection.statement.n_elements:
         expected = f"{selection.statement.n_elements} places"

@@ -60,7 +60,7 @@ def try_design(
     reports
         Numbers of reports of one secret, ascending.
     trials
-        Games of each attack.
+        Games of each attack; the time grows with it.
 
     Returns
     -------
@@ -96,6 +96,8 @@ def try_choice(
 ) -> Attacked:
     """Play whether one made record was among those that decided.
 
+    Returns the finding, private for real records.
+
     Parameters
     ----------
     f, without
@@ -103,7 +105,7 @@ def try_choice(
     matroid, guarantee
         What may be chosen, and what is promised.
     trials
-        Games, 40 or more.
+        Games, 40 or more; each is a release.
     """
     from discreet.evaluate.attack.membership import attack_membership
     from discreet.submodular import release
@@ -151,6 +153,8 @@ def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...
 def try_counts(data: GroupSizes, guarantee: PureDP, *, trials: int = 80) -> Attacked:
     """Average repeated releases of made counts, and play whether one made person was counted.
 
+    Returns the findings, private for real counts. The person is added to a household of the commonest size.
+
     Parameters
     ----------
     data
@@ -158,7 +162,7 @@ def try_counts(data: GroupSizes, guarantee: PureDP, *, trials: int = 80) -> Atta
     guarantee
         What is promised of one release.
     trials
-        Games, 40 or more.
+        Games, 40 or more; each is a release of the whole table.
     """
     from discreet.evaluate.attack.membership import attack_membership
     from discreet.evaluate.attack.reconstruction import attack_repeated_counts
@@ -200,6 +204,9 @@ def try_table(
     sensitive: str,
 ) -> tuple[Attacked, tuple[Audit, ...]]:
     """Attack a table of synthetic people by linkage and inference, and count its smallest class.
+
+    Returns the findings, private for real people, and an audit of the smallest class. The attacks compare each person
+    with each class.
 
     Parameters
     ----------

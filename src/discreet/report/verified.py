@@ -220,12 +220,12 @@ def chapter(
     certificate
         The checks that were made.
     stated
-        What the file claims, as :func:`discreet.artefact.judging.claim_facts` has it; ``private`` is the reason why
-        the page is not for everybody, if so.
+        Claim of the file as :func:`discreet.artefact.judging.claim_facts` returns it: ``kind``, ``guarantee``,
+        ``not_checked`` and ``assumed_public``; ``private`` is the reason why the page is not for everybody, if so.
     file
         Its name.
     command
-        What repeats the checks.
+        Command line that repeats the checks, as text.
     sha256
         The digest of the bytes that were checked.
     title, anchor
@@ -239,7 +239,7 @@ def chapter(
     Raises
     ------
     InvalidProblemError
-        For an unknown kind.
+        For an unknown kind, or a guarantee that cannot be read.
 
     Examples
     --------

@@ -35,6 +35,8 @@ _ROUND = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1
 def distance(length: Fraction, unit: str) -> str:
     """Print a distance; kilometers below one are meters.
 
+    `unit` is printed as it is. Rounded to the nearest, for reading only.
+
     Examples
     --------
     >>> distance(Fraction(1, 2), "km"), distance(Fraction(5, 2), "km"), distance(Fraction(1, 2), "edit")
@@ -47,6 +49,8 @@ def distance(length: Fraction, unit: str) -> str:
 
 def factor(nats: Fraction) -> str:
     """Print ``e^nats`` with three digits, rounded up.
+
+    `nats` is 0 or more; beyond 64 the power itself is printed.
 
     Examples
     --------
@@ -64,6 +68,8 @@ def guesses(nats: Fraction) -> str:
     With prior odds of 1 and a likelihood ratio of at most ``e^nats`` whatever is reported, the probability that the
     best guess is right is at most ``e^nats / (1 + e^nats)``.
 
+    `nats` is 0 or more; beyond 64 it is 100. Whole numbers up to 99, then a tenth.
+
     Examples
     --------
     >>> guesses(Fraction(0)), guesses(Fraction(1)), guesses(Fraction(4)), guesses(Fraction(5)), guesses(Fraction(30))
@@ -73,7 +79,10 @@ def guesses(nats: Fraction) -> str:
 
 
 def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
-    """Return an upper bound of ``(e^nats + delta) / (1 + e^nats)``."""
+    """Return an upper bound of ``(e^nats + delta) / (1 + e^nats)`` for `nats` and `delta` of 0 or more.
+
+    The bound is 1 beyond 64 nats.
+    """
     ratio = Fraction(exp_ceil(min(nats, _LARGEST), _EXP_BITS), 1 << _EXP_BITS)
     return Fraction(1) if nats > _LARGEST else (ratio + delta) / (1 + ratio)
 
@@ -85,7 +94,9 @@ def _times(right: Fraction) -> str:
 
 
 def guess_about_a_person(guarantee: DPGuarantee) -> str:
-    """State how often a guess about one person is right at best.
+    """State how often in 100, rounded up, a guess about one person is right at best, of two equally likely answers.
+
+    The question follows from the neighbors of the guarantee; for rho the bound on total variation is used.
 
     Examples
     --------
@@ -116,7 +127,11 @@ _QUESTIONS = {
 
 
 def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - a DPGuarantee, of a release of any result
-    """Return the sentences about a guarantee for one person, for five, and its cautions."""
+    """Return the sentences on a guarantee.
+
+    Keys: ``guess`` (about one person), ``guarantee`` and ``group`` (about five), texts, and ``cautions``, a list of
+    texts.
+    """
     return {
         "guess": guess_about_a_person(guarantee),
         "cautions": cautions(guarantee),
@@ -126,7 +141,7 @@ def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - 
 
 
 def _promise_about_five(guarantee: DPGuarantee) -> str:
-    """State the guarantee for five people together."""
+    """State the guarantee for five people together: 5 epsilon, 25 rho, or with delta that of the group, rounded up."""
     if isinstance(guarantee, ZeroConcentratedDP):
         return state("five people", name="rho", times=25)
     if not isinstance(guarantee, ApproxDP):
@@ -155,6 +170,8 @@ def sentence(claim: object) -> str:
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
     """Return the nats that the guarantee allows between two secrets at a distance, or ``None`` if it has no limit.
 
+    `length` is in the unit of the guarantee; beyond its radius the epsilon for all pairs counts, if there is one.
+
     Examples
     --------
     >>> from discreet.core.guarantee import MetricDP, Scope
@@ -173,6 +190,8 @@ def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
 
 def example_distance(guarantee: MetricDP, least: Fraction = Fraction(0)) -> Fraction:
     """Choose a round distance near one nat, within the radius and not below the least distance of a pair.
+
+    Exact, in the unit of the guarantee: 1, 2 or 5 times a power of ten, if one fits.
 
     Examples
     --------

@@ -80,12 +80,12 @@ def create_app(
         The places. ``None`` takes those of a mechanism for places; one for every point does not hold them, and then the
         route of the region is refused.
     on_report
-        Called with each report that is handed in. ``None`` takes none: what a client does with its report is its own
-        affair.
+        Called in a thread with each report that is handed in to ``POST /v1/reports``. With ``None`` there is no such
+        route.
     limits
-        Bounds on what clients can make it do.
+        Bounds on bodies, rates and connections; those of ``Limits()`` by default.
     metrics
-        What is counted; ``None`` makes it anew.
+        Counters to write to; new ones by default.
     show_metrics
         Who sees ``/metrics``: ``"loopback"``, this machine and no proxy on it; ``"any"``; or ``"off"``.
     trusted_proxies
@@ -168,7 +168,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _allow_pages(app: FastAPI, origins: Sequence[str], methods: Sequence[str]) -> None:
-    """Allow pages of other origins to read the answers."""
+    """Add the CORS headers by which pages of `origins`, such as ``https://app.example.org`` or ``*``, use `methods`."""
     app.add_middleware(
         CORSMiddleware,
         allow_origins=origins,
@@ -179,7 +179,7 @@ def _allow_pages(app: FastAPI, origins: Sequence[str], methods: Sequence[str]) -
 
 
 def _published(mechanism: object) -> Published:
-    """Return what is published of a design or a mechanism, or refuse another object."""
+    """Return what is published of a design or a mechanism; InvalidProblemError for another object."""
     if isinstance(mechanism, EveryPoint):
         return mechanism.published()
     if isinstance(mechanism, Mechanism):
@@ -239,7 +239,9 @@ class _Written:
     ) -> Response:
         """Answer with a message's part, compressed and in the media type that the client accepts.
 
-        Written once, then kept. `digest` is its entity tag.
+        `part` is the key, "region" or "mechanism"; `message` makes the message and is called at the first request
+        only; `digest` is its entity tag. Each form is encoded once, in a thread, and kept. 304 where the client has
+        the digest.
         """
         media = accepted(request.headers.get("accept", ""))
         is_packed = accepts_gzip(request.headers.get("accept-encoding", ""))
@@ -255,7 +257,11 @@ class _Written:
         is_packed: bool,  # noqa: FBT001 - a thread takes no names
         message: Callable[[], Message],
     ) -> bytes:
-        """Return the body of a part in a media type, made once, with gzip if `is_packed`."""
+        """Return the body of a part in a media type, made once, with gzip if `is_packed`.
+
+        `message` makes the message and is called only if no form of this `part` in this media type was written yet.
+        Compressing a large mechanism takes a while; it runs in a thread.
+        """
         body = self._made.get((part, media, False))
         if body is None:
             body = self._made[part, media, False] = encode(message().write(), media)
@@ -268,7 +274,11 @@ class _Written:
 def _add_public(
     app: FastAPI, mechanism: Published | Future[Published], region: Region | None
 ) -> None:
-    """Add the routes that everybody may ask, whose answers are the same for everybody: health, mechanism, region."""
+    """Add the GET routes ``/v1/healthz``, ``/healthz``, ``/v1/region`` and ``/v1/mechanism``, the same answers for all.
+
+    `mechanism` may be a future: until it is done, health says "designing" and the mechanism is refused with 503;
+    health is answered with 503 if it failed. Without a `region` that route is refused with 404.
+    """
     written = _Written()
 
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")
@@ -318,7 +328,10 @@ def _add_public(
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:
-    """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body."""
+    """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body.
+
+    `on_report` gets a :class:`ReportMessage`; a failure in it is answered with 500.
+    """
 
     @app.post(
         "/v1/reports",

@@ -48,7 +48,7 @@ class Server:
     Parameters
     ----------
     url
-        Where it listens. Other machines are asked over HTTPS only.
+        Its address, such as ``https://places.example.org``. Another machine needs HTTPS, unless `allow_plain`.
     patience
         Seconds for which a server that does not answer, or is still designing, is asked again.
     allow_plain
@@ -112,39 +112,52 @@ class Server:
         Parameters
         ----------
         path
-            The path.
+            Path below the server's address, such as ``/v1/mechanism``.
         reader
             Reads the message from a plain mapping, or refuses it.
         known
-            Digest of the message that the client has.
+            Digest of the message that the client has, 64 hexadecimal digits; it is asked only for another one.
 
         Returns
         -------
         object or None
-            What was read; nothing when the server has what is known.
+            What `reader` returned; ``None`` when the server still has the message of the digest `known`.
 
         Raises
         ------
         InvalidProblemError
             When the server refuses, or says what can't be understood.
         LimitReachedError
-            When it did not answer for as long as one was patient.
+            When it could not be reached, or answered 429 or 503, for the seconds of patience.
         """
         headers = {} if known is None else {"if-none-match": f'"{known}.msgpack"'}
         status, media, body = self._ask("GET", path, headers, None)
         return None if status == 304 else _understood(status, media, body, reader)
 
     def post(self, path: str, message: Mapping[str, Any], reader: Callable[[object], Read]) -> Read:
-        """Send a message and read the answer; see :meth:`get`."""
+        """Send a message as MessagePack to a path and return what `reader` makes of the answer.
+
+        The request is repeated as in :meth:`get`.
+
+        Raises
+        ------
+        InvalidProblemError
+            When the server refuses, or its answer is no message of the protocol.
+        LimitReachedError
+            When it did not answer within the patience.
+        """
         body = encode(message, MSGPACK)
         return _understood(*self._ask("POST", path, {"content-type": MSGPACK}, body), reader)
 
     def _ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
-        """Send a request until it is answered with another status than 429 and 503; return status, type and body.
+        """Send a request until the status is neither 429 nor 503 (`body` None: no body).
 
-        Pauses double. Raises LimitReachedError when the patience, in seconds, is over.
+        Return status, media type and body. Pauses between tries double from 0.1 to 2 seconds. LimitReachedError when
+        the patience, in seconds, is over; InvalidProblemError as in `_once`.
+
+        `path` is below the server's address; `headers` are added to the fixed ones.
         """
         end, pause = self._clock() + self._patience, _FIRST_PAUSE
         while True:
@@ -164,10 +177,10 @@ class Server:
     def _once(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
-        """Send a request once; return status, media type and body, unpacked up to a limit.
+        """Send a request once; return status, media type ("" if not stated) and body, decompressed, of at most 64 MiB.
 
-        Raises InvalidProblemError for another coding than gzip, or an answer too large or cut off;
-        httpx.TransportError.
+        InvalidProblemError for another coding than gzip, and for an answer too large or cut off; httpx.TransportError
+        where the server is not reached.
         """
         with self._http.stream(method, path, headers=headers, content=body) as response:
             coding = response.headers.get("content-encoding", "identity")
@@ -191,7 +204,10 @@ class Server:
 
 
 def _unpacked(unpack: zlib._Decompress, raw: bytes, most: int) -> bytes:
-    """Return at most `most` unpacked bytes of a gzip stream; refuse bytes of another form."""
+    """Return at most `most` bytes more of a gzip stream from its next compressed bytes.
+
+    InvalidProblemError for no gzip.
+    """
     try:
         return unpack.decompress(raw, most)
     except zlib.error:
@@ -199,7 +215,12 @@ def _unpacked(unpack: zlib._Decompress, raw: bytes, most: int) -> bytes:
 
 
 def _checked(url: str, *, allow_plain: bool) -> str:
-    """Return an address without its last slash; refuse one with a user or query, or HTTP to another machine."""
+    """Return an address without its last slash; `allow_plain` permits HTTP to another machine.
+
+    InvalidProblemError for other schemes, for an address with a user or query, and for HTTP that is not permitted.
+
+    `url` is such as ``https://places.example.org``.
+    """
     try:
         parts = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
@@ -221,7 +242,11 @@ def _is_here(host: str) -> bool:
 
 
 def _understood(status: int, media: str, body: bytes, reader: Callable[[object], Read]) -> Read:
-    """Return what `reader` makes of a body; refuse another status than 200 and 202, or no message."""
+    """Return what `reader` makes of a decoded body of media type `media`.
+
+    InvalidProblemError, its field "server", for another status than 200 and 202, and for a body that is no such
+    message.
+    """
     if status not in {200, 202}:
         raise InvalidProblemError("server", "an answer", f"{status}: {_reason_of(media, body)}")
     try:
@@ -232,7 +257,10 @@ def _understood(status: int, media: str, body: bytes, reader: Callable[[object],
 
 
 def _reason_of(media: str, body: bytes) -> str:
-    """Return the reason in a server's refusal, or a sentence for a refusal without a readable one."""
+    """Return the sentence of a refusal, or one for a refusal without any.
+
+    `body` is its body, `media` its media type, "" for JSON.
+    """
     try:
         message: str = read_message("refusal", decode(body, media or JSON))["message"]
     except InvalidProblemError:

@@ -48,9 +48,10 @@ class Located:
     epoch
         Number of the public epoch that it is of.
     spent_today, spent_in_all
-        Sums of the epsilons of all reports, per `unit`: of this day of the public clock, and ever.
+        Exact sums of the epsilons of all fresh and pinned reports, per `unit`: of this day of the public clock, and
+        ever.
     unit
-        Of distance.
+        Unit of distance, such as ``"km"``.
     source
         What drew the report: where it is repeated, maybe another mechanism than the server's present one, with another
         guarantee.
@@ -72,9 +73,9 @@ class Reserved:
     Parameters
     ----------
     epoch
-        The epoch whose report it is.
+        Number of the epoch whose report it is.
     pinned
-        Reports that are shown at pinned places instead of a draw: as private as the places are.
+        Index of a pinned place -> the report that is shown there instead of a draw: as private as the places are.
     """
 
     epoch: int
@@ -94,7 +95,7 @@ class Client:
     cache
         The folder of mechanisms; one of this user's by default.
     epochs
-        The public clock, and the budgets.
+        The public clock, and the budgets; hours and no limits by default.
     accepts
         The weakest guarantee that its user accepts, for any two points; with `scope` ``"places"`` for any two places,
         where the server publishes for these alone. Who chooses the mechanism chooses its
@@ -108,7 +109,7 @@ class Client:
         Seconds for which a mechanism is used before the server is asked whether it still is the one. Asking says
         that a client is here, and when.
     now
-        Seconds of the clock on the wall.
+        Returns the seconds since 1970 of the clock on the wall.
 
     Raises
     ------
@@ -165,6 +166,14 @@ class Client:
 
         Who sees the same report again learns that it is the same place. The place is kept, in the state's file.
 
+        `point` is the place, in the coordinates of the region (latitude and longitude if it has an origin); it snaps
+        to the nearest of the mechanism's places. `bits` is the source of randomness. A first pin charges one report.
+        Fetches the mechanism if that is not done.
+
+        `point` is the place, in the coordinates of the region (latitude and longitude if it has an origin); it snaps
+        to the nearest of the mechanism's places. `bits` is the source of randomness. A place that is not pinned yet
+        is charged like one report. Fetches the mechanism if that is not done.
+
         Raises
         ------
         InvalidProblemError
@@ -199,7 +208,20 @@ class Client:
         return self._unknown and self._accepts is None
 
     def prepared(self) -> lrgeo.Client | PointClient:
-        """Fetch and verify what is needed before a place is: from here on nothing is sent."""
+        """Fetch and verify the mechanism, once, and return the client that draws: from here on nothing is sent.
+
+        A mechanism is taken from the cache while it is younger than `refresh` seconds. Verifying a new one takes
+        seconds.
+
+        Raises
+        ------
+        InvalidProblemError
+            For what is no whole mechanism, or one for places alone where `scope` is ``"points"``.
+        CertificateError
+            For a mechanism that does not keep what it claims, or is weaker than what is accepted.
+        LimitReachedError
+            When the server does not answer.
+        """
         if self._client is None:
             self._client = self._fetched()
         return self._client
@@ -239,14 +261,16 @@ class Client:
         Parameters
         ----------
         point
-            Where one is; for every point also as decimal texts. It is not kept, and no message repeats it.
+            Latitude and longitude, or east and north in the region's unit, as in :class:`Located`; for every point
+            also as decimal texts. It is not kept, and no message repeats it.
         bits
             Source of randomness; the operating system's by default. A seeded one gives no privacy.
 
         Returns
         -------
         Located
-            The report, and the ledger.
+            The report, which is on the disk before this returns, and what reports have cost. Within an epoch, and
+            where nothing more may be spent, the last report is repeated without a charge.
 
         Raises
         ------
@@ -273,7 +297,8 @@ class Client:
         Returns
         -------
         Reserved or None
-            ``None`` when the last report is to be repeated: see :meth:`last`.
+            The epoch and the pinned reports; ``None`` when nothing was charged, since the last report is to be
+            repeated: see :meth:`last`.
 
         Raises
         ------
@@ -289,12 +314,15 @@ class Client:
         return Reserved(self._epochs.number(now), charged.pinned)
 
     def keep(self, reserved: Reserved, report: tuple[float, float]) -> None:
-        """Keep a report that was drawn for a charge, so that it is repeated until the epoch ends.
+        """Keep a report that was drawn for the charge `reserved`, so that it is repeated until the epoch ends.
+
+        `report` is a pair of coordinates as the mechanism names its reports; it is ignored if a report of this or a
+        later epoch is kept already. The first call lists all reports of the mechanism, ``O(K)`` time and memory.
 
         Raises
         ------
         InvalidProblemError
-            For what no report can be.
+            When the pair is neither a report of the mechanism nor one that was pinned.
         """
         if report not in self._reports and report not in reserved.pinned.values():
             raise InvalidProblemError("report", "one that the mechanism names", "another")
@@ -303,7 +331,11 @@ class Client:
             change.state = keep(client, change.state, report, reserved.epoch)
 
     def last(self) -> tuple[State, Fraction, bool]:
-        """Return the state, the epsilon spent today, and whether the last report is that of this epoch."""
+        """Return the stored state, the epsilon spent today (per unit), and whether its report is that of this epoch.
+
+        The state is read from the disk under its lock. InvalidProblemError for a state that is not whole or of other
+        epochs.
+        """
         unit, now = self.mechanism.guarantee.unit, self._now()
         with self._state.changing(self._epochs.seconds, unit) as change:
             state = change.state
@@ -342,7 +374,9 @@ class Client:
     ) -> lrgeo.Client | PointClient:
         """Return the client without input and output for a mechanism for places or for every point.
 
-        Without a `verified_digest` it is verified first. One for places is refused where the scope is points.
+        `accepts` is the weakest guarantee accepted, None for any. Without a `verified_digest` the mechanism is
+        verified first, which takes seconds; CertificateError where it fails or is weaker. InvalidProblemError for one
+        for places where the scope is points.
         """
         if isinstance(mechanism, PublishedPoints):
             return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
@@ -358,9 +392,10 @@ class Client:
 def _held_before(
     before: Mechanism | PublishedPoints, now: Mechanism | PublishedPoints
 ) -> MetricDP | None:
-    """Return the guarantee of the server's mechanism so far; one for places is weaker than one for every point.
+    """Return the guarantee that a new mechanism `now` must have at least.
 
-    Raises InvalidProblemError where a mechanism for places follows on one for every point.
+    It is that of the mechanism `before`, from the same server; for one for places the guarantee that holds between
+    all places, or None if it has none. InvalidProblemError where a mechanism for places follows one for every point.
     """
     if not isinstance(before, PublishedPoints):
         return held_everywhere(before)

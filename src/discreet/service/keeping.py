@@ -80,7 +80,10 @@ class MechanismCache:
             return None
 
     def write(self, mechanism: Mechanism | PublishedPoints, fetched: float) -> None:
-        """Keep a mechanism that was verified."""
+        """Replace the file of this server by a verified mechanism.
+
+        `fetched` is when the server confirmed it, Unix seconds.
+        """
         data = {"version": _CACHE_VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
         write_private(self._path, json.dumps(data, separators=(",", ":")).encode())
 
@@ -101,6 +104,9 @@ class StateFile:
     @contextlib.contextmanager
     def changing(self, seconds: int, unit: str) -> Iterator[Change]:
         """Read the state under a lock, and write what it was changed to before the lock is given back.
+
+        Yields a `Change`, whose `state` starts as the stored one (an empty one without a file); nothing is written
+        unless it is replaced by another object, nor when the block raises.
 
         Parameters
         ----------
@@ -139,9 +145,12 @@ class Change:
 
 
 def _state(body: bytes, seconds: int, unit: str) -> State:
-    """Read a state from bytes, of version 1 too.
+    """Read a state from the bytes of its file, of version 1 or 2.
 
-    Raise InvalidProblemError for an altered one, other seconds or unit.
+    InvalidProblemError for bytes whose digest differs, another version, an epoch of other `seconds` or another
+    `unit`.
+
+    `body` is what was read; unit and seconds must be those of the present client.
     """
     try:
         data = json.loads(body)
@@ -169,7 +178,7 @@ def _written(state: State, seconds: int, unit: str) -> bytes:
 
 
 def _digest(data: dict[str, Any]) -> str:
-    """Sum a state up, so that a file that was cut or altered by accident is seen."""
+    """Return the SHA-256, hexadecimal, of a state's fields but "digest", so that accidental changes are noticed."""
     plain = {name: value for name, value in data.items() if name != "digest"}
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(b"discreet.state/1 " + text.encode()).hexdigest()

@@ -52,6 +52,8 @@ class Message(BaseModel):
     def read(cls, data: object) -> Self:
         """Read a message from what was decoded from the wire.
 
+        `data` is the decoded body, a mapping from keys to plain values; returns a message of this class.
+
         Raises
         ------
         InvalidProblemError
@@ -95,7 +97,10 @@ class Message(BaseModel):
 
     @classmethod
     def _refused(cls, error: ValidationError) -> InvalidProblemError:
-        """Return the first error, by the name of a field: a path within a field may contain a key of the input."""
+        """Return the refusal of the first error.
+
+        It states the field and the allowed form, without any key or value of the input.
+        """
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = str(first["loc"][0]) if first["loc"] else cls.title()
         expected = first["msg"].removeprefix("Input should be ")

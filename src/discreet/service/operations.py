@@ -113,12 +113,16 @@ class Metrics:
         self.begun = self.answered = 0
 
     def begin(self) -> None:
-        """Count a request whose headers were read."""
+        """Count a request whose headers were read; :meth:`end` must follow."""
         self.begun += 1
         self._under_way.inc()
 
     def end(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answer that was sent completely, and its seconds; ``status`` is 0 where there was none."""
+        """Count an answer that was sent completely, and its `seconds`; `status` is 0 where there was none.
+
+        `route` is the template of the route, not the path. A `method` that is no usual one counts as "other". Call it
+        once after each :meth:`begin`.
+        """
         self._under_way.dec()
         self.answered += status > 0
         known = (
@@ -130,11 +134,11 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def end_connection(self, reason: str) -> None:
-        """Count a connection that was refused or cut off by the server."""
+        """Count a connection that the server refused or cut off; `reason` is crowded, invalid, silent or slow."""
         self._ended.labels(reason).inc()
 
     def text(self, *, ready: bool = False) -> bytes:
-        """Write all of them."""
+        """Return all counters in the text format of Prometheus, UTF-8; `ready` sets the gauge ``discreet_ready``."""
         self._ready.set(ready)
         return generate_latest(self._registry)
 
@@ -149,9 +153,9 @@ class Observed:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     metrics
-        What is counted.
+        Counters to which requests are added.
     """
 
     def __init__(self, app: Application, metrics: Metrics) -> None:
@@ -159,7 +163,10 @@ class Observed:
         self._metrics = metrics
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Handle one connection's request."""
+        """Pass a request on as ASGI has it, number it, and count its answer; other scopes are passed on unchanged.
+
+        A failure of the application is counted with status 0 and raised on.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -203,15 +210,16 @@ def add_operations(
     Parameters
     ----------
     app
-        The application.
+        The application, to which ``/livez``, ``/readyz``, ``/version``, ``/metrics``, ``/``, ``/docs`` and
+        ``/static/...`` are added.
     region
         The places; ``None`` where the mechanism alone is known.
     metrics
         What ``/metrics`` shows.
     ready
-        Gives the mechanism once it is published.
+        Returns the mechanism, or ``None`` as long as it is not published.
     failed
-        Whether it will never be.
+        Returns whether its design has failed.
     stopping
         Set when the server is to stop; it is not ready from then on.
     shown
@@ -285,7 +293,12 @@ def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
 def _facts(
     region: Region | None, found: Mechanism | PublishedPoints | None, state: State
 ) -> dict[str, str]:
-    """Return the facts about the mechanism for the page, as HTML by name; `state` is ready, failed or designing."""
+    """Return the texts of the landing page, as HTML by name; without a mechanism (`found` None) they say so.
+
+    Keys: state, subject, promise, example (a place), digest, epsilon (with its unit) and accepts (options to type).
+
+    `region` is None where the mechanism alone is known.
+    """
     promise = "It is being designed; ask again later." if found is None else f"{found.promise}."
     if state == "failed":
         promise = "No mechanism could be designed; the log says why."
@@ -303,7 +316,11 @@ def _facts(
 
 
 def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
-    """Return an example of a place as a client types it: latitude and longitude for a region on the globe."""
+    """Return an example of a place as a client types it: latitude and longitude for a region on the globe.
+
+    `found` is the mechanism, or None; without it and a region a place in Rome is shown. Coordinates have four
+    decimals.
+    """
     known = (
         found if isinstance(found, PublishedPoints) else region if found is None else found.region
     )
@@ -313,7 +330,11 @@ def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -
 
 
 def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
-    """Return the phrase for the secrets of the mechanism: places, or points of a region."""
+    """Return the phrase for the secrets of the mechanism: places, or points of a region.
+
+    `found` is the mechanism, or None while it is designed. A text such as "every point of a region, with 1,225
+    reports".
+    """
     if found is None:
         return "a region" if region is None else f"a region of {printed.count(region.K)} places"
     if isinstance(found, PublishedPoints):
@@ -322,7 +343,7 @@ def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -
 
 
 def _from_here(request: Request) -> bool:
-    """Whether a request comes from this machine, by its address, and not through a proxy on it."""
+    """Whether a request comes from this machine: its peer and its Host are loopback, and no header names a proxy."""
     if any(name in _FORWARDED for name, _ in request.scope["headers"]):
         return False
     host = request.headers.get("host", "").rpartition(":")[0].strip("[]") or request.headers.get(
@@ -349,7 +370,7 @@ def _json_answer(data: dict[str, object], status: int) -> Response:
 
 
 def _page(name: str, parts: dict[str, str]) -> Response:
-    """Return a page from its template and parts, which must be escaped."""
+    """Return a page: the file `name` of static, with its $names replaced by `parts`, which must be escaped HTML."""
     text = (_STATIC / name).read_text(encoding="utf-8")
     return _text_answer(Template(text).substitute(parts), "text/html; charset=utf-8")
 

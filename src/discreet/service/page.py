@@ -69,7 +69,12 @@ class RequestLog(httpx.BaseTransport):
         self.requests: list[str] = []
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request."""
+        """Send a request over the network and return the response; append the request to `requests` as text.
+
+        The text has method and path, one line a header (of one that may authenticate, the name alone) and the size of
+        the body, not the body itself. httpx.TransportError where the server is not reached; the request stays in the
+        list.
+        """
         lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
         for name, value in request.headers.items():
             lines.append(f"{name}: {value if _SHOWN_HEADERS.fullmatch(name) else '(not kept)'}")
@@ -126,7 +131,11 @@ class Page:
         return f"http://{self._host}/{self.token}/"
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request of the page (ASGI).
+
+        Paths are its files, ``data.json``, ``mechanism.json``, and for POST ``take`` and ``keep``. Requests without
+        the token or for another host are refused (404, 421, 403, 405); web sockets are closed.
+        """
         if scope["type"] == "lifespan":
             while True:
                 kind = (await receive())["type"]
@@ -149,7 +158,10 @@ class Page:
         await send({"type": "http.response.body", "body": body})
 
     def _answer(self, scope: Message, body: bytes | None) -> tuple[int, str, bytes]:
-        """Return status, media type and body for a path of the page; a request too large has ``None`` as `body`."""
+        """Return status, media type and body for a path of the page; a request too large has ``None`` as `body`.
+
+        A spent budget is answered 200 with "refused"; other errors of this package 400, an unknown path 404.
+        """
         name = scope["path"][len(self.token) + 2 :]
         if scope["method"] == "GET":
             if name in _FILES:
@@ -202,7 +214,10 @@ class Page:
         return {"vertices": roads.vertices.ravel().tolist(), "segments": pieces.ravel().tolist()}
 
     def _state(self, *, any_epoch: bool = False) -> dict[str, Any]:
-        """Return this epoch's report, or that of `any_epoch`, and what is spent today and in all, rounded up."""
+        """Return the mapping of "report" (two numbers, or None), "spent_today" and "spent_in_all" (texts, rounded up).
+
+        The report is that of this epoch only, unless `any_epoch`.
+        """
         state, today, current = self._client.last()
         shown = state.report if current or any_epoch else None
         return {
@@ -213,7 +228,11 @@ class Page:
         }
 
     def _take(self) -> bytes:
-        """Charge, before anything is drawn; or give the report that is to be repeated."""
+        """Charge for a report before the page draws it, as JSON with "state" and "pinned" (pairs of place and report).
+
+        Where the last report is to be repeated nothing is charged and "pinned" is empty. BudgetError if neither is
+        possible.
+        """
         self._reserved = self._client.reserve()
         if self._reserved is None:
             return encode({"state": self._state(any_epoch=True), "pinned": []}, JSON)
@@ -221,7 +240,11 @@ class Page:
         return encode({"state": self._state(), "pinned": pinned}, JSON)
 
     def _keep(self, body: bytes) -> bytes:
-        """Keep the report that the page has drawn for the charge reserved before; refuse one without a charge."""
+        """Keep the report in `body`, drawn for the charge reserved before, which is thereby used up.
+
+        Return the state as JSON. InvalidProblemError without a charge, for another form, and for a pair that the
+        mechanism does not name.
+        """
         reserved, self._reserved = self._reserved, None
         if reserved is None:
             raise InvalidProblemError("report", "one that was charged", "another")
@@ -242,7 +265,10 @@ def _promise(mechanism: Mechanism | PublishedPoints) -> str:
 
 
 def _report(data: object) -> tuple[float, float]:
-    """Return the two numbers of ``{"report": [x, y]}``; raise InvalidProblemError for anything else."""
+    """Return x and y of the mapping ``{"report": [x, y]}`` as floats; InvalidProblemError for anything else.
+
+    Whether the mechanism has such a report is not checked here.
+    """
     pair = data.get("report") if isinstance(data, dict) and len(data) == 1 else None
     numbers = pair if isinstance(pair, list) and len(pair) == 2 else [None]
     coordinates = [
@@ -254,7 +280,7 @@ def _report(data: object) -> tuple[float, float]:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return a request's body, or ``None`` if it is longer than the limit."""
+    """Return a request's body of at most 1,000 bytes, or None if it is longer, as soon as that is known."""
     body, more = b"", True
     while more:
         message = await receive()

@@ -60,13 +60,13 @@ class TrafficRecorder(httpx.BaseTransport):
         self.answers: list[httpx.Response] = []
 
     def server(self) -> Server:
-        """Return the server as a client sees it."""
+        """Return a `Server` whose requests go through this recorder; its patience is 60 seconds."""
         return Server("http://127.0.0.1:1", transport=self, patience=60.0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Run the application in this process, return its response, and keep the request's bytes.
+        """Run the application in this process, return its response, decompressed, and keep the request and the answer.
 
-        Uses asyncio.run: not callable from a running event loop.
+        Uses asyncio.run: RuntimeError from a running event loop.
         """
         body, path = request.read(), request.url.raw_path.decode()
         head = b"".join(name + b": " + value + b"\n" for name, value in request.headers.raw)
@@ -84,7 +84,7 @@ class TrafficRecorder(httpx.BaseTransport):
             return await client.request(request.method, path, headers=headers, content=body)
 
     def session(self, place: int) -> Session:
-        """Return the record of a client that was at a place.
+        """Return all requests recorded so far as the session of a client that was at `place`, an index of the region.
 
         Raises
         ------
@@ -98,7 +98,10 @@ class TrafficRecorder(httpx.BaseTransport):
 
 @contextmanager
 def _new_client(server: Server, now: float = _CLOCK_SECONDS) -> Iterator[Client]:
-    """Yield a client with an empty ledger and cache; the connections are the server's, and stay open."""
+    """Yield a client with an empty ledger and cache in a temporary folder, whose clock stands at `now`, Unix seconds.
+
+    It accepts mechanisms for places too. The connections are the server's, and stay open.
+    """
     with tempfile.TemporaryDirectory() as folder:
         state, cache = Path(folder, "state.json"), Path(folder, "cache")
         yield Client(server, state=state, cache=cache, scope="places", now=lambda: now)
@@ -121,12 +124,19 @@ class Visited:
     point: tuple[float, float]
 
     def report_once(self, bits: RandomBits) -> tuple[float, float]:
-        """Begin from nothing: fetch the mechanism, verify it, and report once, with a ledger on the disk."""
+        """Return the report, two coordinates, of a new client.
+
+        It fetches the mechanism, verifies it, and draws once with `bits`. Ledger and cache are temporary files.
+        Fetching and verifying take seconds.
+        """
         with _new_client(self.server) as client:
             return client.locate(self.point, bits=bits).report
 
     def report_many(self, size: int, bits: RandomBits) -> list[tuple[float, float]]:
-        """Return the reports of `size` users at one place: a client fetches and verifies once, each ledger is empty."""
+        """Return the reports, pairs of coordinates, of `size` users at one place, drawn with `bits`.
+
+        The mechanism is fetched and verified once, which takes seconds; each user's ledger is empty.
+        """
         with _new_client(self.server) as client:
             prepared, clock = client.prepared(), Epochs()
             return [
@@ -156,18 +166,23 @@ class RecordedApplication:
         self._server.close()
 
     def user(self, place: int) -> Visited:
-        """Return a user at a place; users share connections, and are not recorded apart."""
+        """Return a user at place number `place` of the region; users share connections, and are not recorded apart."""
         return Visited(self._server, self._region.where(place))
 
     def fetched(self) -> Mechanism | PublishedPoints:
-        """Be a new client that fetches the mechanism and verifies it: give what its reports are drawn from."""
+        """Return the mechanism that a new client fetches and verifies, which takes seconds.
+
+        It belongs to no session.
+        """
         with _new_client(self._server) as client:
             return client.mechanism
 
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
-        """Act as a client of the sound mode: fetch the mechanism, verify it, and locate `times` times at time `now`.
+        """Act as a new client at `place`.
 
-        Returns the requests as a session.
+        It fetches the mechanism, verifies it, and locates `times` times at `now`, Unix seconds. `place` is an index
+        of the region; `times` at least 1; `bits` the source of randomness. Returns its requests as a session. As
+        `now` is the same, the first call charges and the others repeat its report. Takes seconds.
         """
         recorder = TrafficRecorder(self._app)
         with _new_client(recorder.server(), now) as client, client:
@@ -179,6 +194,8 @@ class RecordedApplication:
 @contextmanager
 def record(mechanism: Mechanism | PublishedPoints, region: Region) -> Iterator[RecordedApplication]:
     """Run the application in this process, and end it.
+
+    A context manager. Its limit is a million requests a second of one address, so that attacks are not slowed.
 
     Parameters
     ----------

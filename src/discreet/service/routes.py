@@ -30,14 +30,20 @@ M = TypeVar("M", bound=Message)
 
 
 async def read_body(request: Request, model: type[M]) -> M:
-    """Read the body as a message, in a thread, since a large one takes a while."""
+    """Return the body as a message of class `model`, decoded by its Content-Type in a thread.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another media type, a body that cannot be decoded, or one that is no such message.
+    """
     body = await request.body()
     media = request.headers.get("content-type", "")
     return await run_in_threadpool(lambda: model.read(decode(body, media)))
 
 
 def answer(request: Request, message: Message, *, status: int = 200) -> Response:
-    """Answer with a message, in the form that the client prefers."""
+    """Answer with a message, as MessagePack if the request's Accept header names it, else as JSON; not to be cached."""
     media = accepted(request.headers.get("accept", ""))
     headers = {"cache-control": "no-store", "vary": "accept"}
     body = encode(message.write(), media)
@@ -47,7 +53,7 @@ def answer(request: Request, message: Message, *, status: int = 200) -> Response
 def cacheable_answer(
     request: Request, body: bytes, media: str, digest: str, *, is_packed: bool
 ) -> Response:
-    """Answer with what never changes, or say that the client has it.
+    """Answer with a body that never changes, or with 304 and none if the If-None-Match of the request names its digest.
 
     Parameters
     ----------
@@ -76,7 +82,10 @@ def cacheable_answer(
 
 
 def refuse(status: int, error: str, message: str) -> Response:
-    """Return a refusal with `status`: one word, `error`, for programs and a sentence for people; not to be cached."""
+    """Return a refusal with `status`: `error`, one word for programs, and `message`, a sentence for people.
+
+    Not to be cached; with 429 and 503 the client may retry after one second.
+    """
     headers = {"cache-control": "no-store"}
     if status in {429, 503}:
         headers["retry-after"] = "1"
@@ -84,7 +93,10 @@ def refuse(status: int, error: str, message: str) -> Response:
 
 
 def invalid(_: Request, error: Exception) -> Response:
-    """Refuse a request by its field and the allowed values; messages of other libraries may repeat the input."""
+    """Return a refusal that names the field and the allowed values; messages of other libraries may repeat the input.
+
+    The status is 415 for the media type, 400 for the protocol or an unreadable body, and 422 otherwise.
+    """
     field = getattr(error, "field", None)
     if field is None:
         return refuse(422, "invalid", "the request has another form than the interface describes")
@@ -109,18 +121,18 @@ def no_route(_: Request, error: Exception) -> Response:
 
 
 def answers(model: type[Message], status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """Describe an answer."""
+    """Return the OpenAPI entry, by status, of an answer with a message of class `model`, in both media types."""
     return {status: {"description": (model.__doc__ or "").partition("\n")[0], **_content(model)}}
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe refusals."""
+    """Return the OpenAPI entries, by status, of refusals with these statuses."""
     content = {JSON: {"schema": RefusalMessage.model_json_schema()}}
     return {status: {"description": "Refused.", "content": content} for status in statuses}
 
 
 def takes(model: type[Message]) -> dict[str, Any]:
-    """Describe a body."""
+    """Return the OpenAPI entry "requestBody" of a body that must be a message of class `model`, in both media types."""
     return {"requestBody": {"required": True, **_content(model)}}
 
 

@@ -30,12 +30,12 @@ def encode(data: Mapping[str, Any], media: str) -> bytes:
     data
         Numbers, texts, lists and mappings.
     media
-        :data:`JSON` or :data:`MSGPACK`.
+        :data:`MSGPACK`; any other text gives JSON.
 
     Returns
     -------
     bytes
-        The same mapping gives the same bytes.
+        The same mapping gives the same bytes. ValueError for a number in JSON that is not finite.
 
     Examples
     --------
@@ -52,6 +52,9 @@ def encode(data: Mapping[str, Any], media: str) -> bytes:
 
 def decode(body: bytes, media: str) -> object:
     """Read a body in one of two formats, under the same rules: no name twice in a mapping, and finite numbers alone.
+
+    Returns mappings, lists, texts, numbers, booleans and None. In MessagePack a list or a mapping may have a million
+    items, and keys must be texts or bytes.
 
     Parameters
     ----------
@@ -125,7 +128,7 @@ def accepts_gzip(header: str) -> bool:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a mapping; raise ValueError for a key that comes twice or a value that is not finite."""
+    """Return a mapping of key and value pairs; ValueError for a key that comes twice or a float that is not finite."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError

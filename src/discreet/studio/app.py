@@ -77,7 +77,7 @@ def create_studio(
     limits: Limits = _LIMITS,
     ledger: Path = LEDGER,
 ) -> Gate:
-    """Return the application.
+    """Return the ASGI application of the studio; making it starts nothing and touches no file.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def create_studio(
     token
         What the path of each request begins with; nobody else may know it.
     limits
-        Bounds on a request.
+        Bounds on a request: bytes and seconds of a file, and rates. Forms have at most 16 MiB besides.
     ledger
         The ledger that the pages of counts and tables propose; it is made when a budget is granted.
 
@@ -126,7 +126,10 @@ async def _sweep(workspaces: OpenWorkspaces) -> None:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    """Return the answer to a request that failed: the refusal as JSON with status 400, or no detail."""
+    """Return the refusal as JSON with status 400, "message", "code" and "field".
+
+    No detail for errors of other kinds.
+    """
     stated = refusal(error) if isinstance(error, DiscreetError) else {"message": "That failed."}
     return JSONResponse(stated, status_code=400)
 
@@ -173,14 +176,23 @@ def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
-    """Replace the workspace's table by a file, and return its page."""
+    """Replace the workspace's table by the file at `path`, ending its job, and return the page of its columns.
+
+    `query` holds "name" and the options of reading. InvalidProblemError for a file that cannot be read; the workspace
+    is then empty.
+    """
     with workspace.changing():
         workspace.clear()
         return _show(workspace, path, query)
 
 
 def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
-    """Read a file, keep it in the workspace, and return the page of its columns with suggested roles."""
+    """Read a file, keep it in the workspace, and return the page of its columns with suggested roles.
+
+    `query` holds "name" (up to 200 letters are kept) and the options of :class:`UploadOptions`.
+
+    `path` is the uploaded file; the caller holds the lock of the workspace.
+    """
     name = query.get("name", "table")[:200]
     workspace.upload = read_upload(path, name, UploadOptions.from_form(query))
     workspace.name, workspace.columns = name, describe(workspace.upload.table)
@@ -196,7 +208,7 @@ def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Respon
 
 
 def _load_sample(workspace: OpenWorkspace) -> Response:
-    """Load synthetic patients, so that the page can be tried without a file."""
+    """Replace the workspace's table by synthetic patients, so that the page can be tried without a file."""
     from discreet.artefact.private_files import write_private
 
     path = workspace.folder / SAMPLE
@@ -210,9 +222,11 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
 
 
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
-    """Return a nested list of a file, of numbers by intervals, or of the bare values, for the column in the form.
+    """Return a taxonomy of one column as an indented outline, by ``how``.
 
-    Raises InvalidProblemError for another column, or a file that holds no taxonomy.
+    It comes from a file, from intervals of its numbers, or is the list of its bare values. The `form` holds "column"
+    (a number from 0), "how", and "text" (of a file) or "width". Scans the column once. InvalidProblemError for
+    another column, or a file that holds no taxonomy.
     """
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
@@ -240,7 +254,10 @@ def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
 
 
 def _widths(text: str) -> list[Fraction]:
-    """Read widths with commas between them, exact; raise InvalidProblemError for anything else."""
+    """Return the widths of a text with commas between them, as exact fractions of at most 200 letters in all.
+
+    InvalidProblemError for anything else.
+    """
     try:
         return [to_fraction(part.strip(), "Width") for part in text[:200].split(",")]
     except InvalidProblemError:
@@ -250,7 +267,10 @@ def _widths(text: str) -> list[Fraction]:
 
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
-    """Return the page of the risk of the loaded table with the roles of the form."""
+    """Return the page of the risk of the loaded table with the roles of the form.
+
+    InvalidProblemError for a wrong form.
+    """
     from discreet.kanonymity.risk import risk
     from discreet.kanonymity.uniques import risk_sources
     from discreet.tables.cells import by_meaning
@@ -284,7 +304,10 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
 
 
 def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    """Add the routes of a running job: stop with the best so far, cancel, and events."""
+    """Add the routes of a running job: stop with the best so far, cancel, and events.
+
+    ``events`` is refused with 400 without a job; the others then do nothing.
+    """
 
     @app.post("/{workspace}/stop")
     def stop(workspace: str) -> Response:
@@ -309,7 +332,10 @@ def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    """Add the routes of results: the result of a job, the frontier so far, and downloads."""
+    """Add the routes of results: the result of a job, the frontier so far, and downloads.
+
+    Refused with 400 without a result or a file; ``frontier`` answers 204 while there is nothing to draw.
+    """
 
     @app.get("/{workspace}/result")
     def result(workspace: str) -> Response:
@@ -346,13 +372,20 @@ _PARTS = {"table": "", "certificate": ".discreet.json", "persons": ".persons.pri
 
 
 def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
-    """Start a task in another process; files of an earlier one are removed."""
+    """Start the task of `kind`, "frontier" or "run", in another process; files of an earlier one are removed.
+
+    A form that is sent again while its job runs starts nothing. InvalidProblemError for a form that makes no sense.
+    """
     stale = [f"{name}{end}" for name in WRITTEN for end in _PARTS.values()]
     workspace.begin(kind, form, lambda: _task(workspace, form, kind), stale=stale)
 
 
 def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySize | Anonymize:
-    """Return the task of a form: the losses by k, or an anonymization; refuse a form that makes no sense."""
+    """Store the table with the roles of the form, and return the task.
+
+    For `kind` "frontier" it computes the losses by k, else it anonymizes. InvalidProblemError for a form that makes
+    no sense, a k that the table cannot have, or a table that its file cannot hold.
+    """
     upload = _upload(workspace)
     roles = read_roles(form, workspace.columns, upload.table)
     table = roles.table
@@ -394,7 +427,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
 
 
 def _upload(workspace: OpenWorkspace) -> Any:  # noqa: ANN401 - an Upload
-    """Return the loaded table; refuse a workspace without one."""
+    """Return the Upload of the workspace; InvalidProblemError if no table is loaded."""
     if workspace.upload is None:
         raise InvalidProblemError("File", "one that is loaded", "none")
     return workspace.upload

@@ -105,7 +105,8 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLay
     Parameters
     ----------
     form
-        Names and texts.
+        Names and texts: ``kind``, ``public``, ``region-0`` to ``region-4``, ``unit``, ``size`` or ``quantity`` and
+        ``person``, ``max_size``, ``max_quantity``, ``root`` and ``neighbors``.
     columns
         Names of the columns of the table.
 
@@ -149,10 +150,13 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLay
 def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
     """Read the guarantee, the method and the parts of the budget.
 
+    The `form` holds ``method`` (the default if empty), ``notion``, ``amount`` and ``levels``; `neighbors` is the
+    relation of the layout. The promise's arguments are ``method`` and ``levels``.
+
     Raises
     ------
     InvalidProblemError
-        For a text that is not a number, or a method that the page does not offer.
+        For no choice of notion, a budget that is not a positive number, or a method that the page does not offer.
     """
     method = form.get("method", "") or _method_names()[0]
     if method not in _method_names():
@@ -181,7 +185,9 @@ def _describe_release(release: Release[RegionCounts], _planned: object = None) -
     Returns
     -------
     dict
-        What the template ``counts_result.html`` names besides what all publications do.
+        Values of the template ``counts_result.html`` besides those of all publications: method, public_units,
+        max_size, assumed (pairs of name and description), declared, adds_up, levels, sizes, measured, and those of
+        `sample_rows`.
     """
     result, assumed = release.result, release.provenance.assumed_public
     frame = result.frame
@@ -200,7 +206,13 @@ def _describe_release(release: Release[RegionCounts], _planned: object = None) -
 
 
 def describe_levels(result: RegionCounts | RegionTables) -> list[dict[str, Any]]:
-    """Return the regions of each level for a page: rows of a table, and a chart where there are several."""
+    """Return for each level from the root a dict of ``level``, ``regions`` (their number), ``picture`` and ``rows``.
+
+    ``picture`` is the address of an SVG image, None for a level of one region; ``rows`` are those of a table.
+
+    `result` is what was released; at most 40 regions of a level are shown, the largest. With kept measurements one
+    query for each level.
+    """
     return [
         {
             "level": bars.level,
@@ -220,7 +232,7 @@ def _draw_level(bars: LevelBars) -> str:
 
 
 def _ends(answers: CountAnswers | None) -> list[str]:
-    """Return the intervals of answers as text, empty without measurements."""
+    """Return the intervals of answers as texts such as "3 to 9"; one empty text if `answers` is None."""
     if answers is None:
         return [""]
     low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
@@ -229,7 +241,11 @@ def _ends(answers: CountAnswers | None) -> list[str]:
 
 
 def _sizes(result: RegionCounts) -> dict[str, Any]:
-    """Return a picture and the rows of the root's counts by size: published, and measured with intervals if kept."""
+    """Return the root's counts by size: ``picture``, ``rows`` of size, published count and interval, and ``more``.
+
+    The interval is a text, empty without measurements; ``more`` says that larger sizes are not shown. One query for
+    each size shown.
+    """
     figure, measured = new_figure(4.9, 2.4), result.measurements
     axes = plot_counts(result, ax=figure.add_subplot())
     shown = min(len(axes.patches), MAX_BARS)
@@ -244,14 +260,17 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
 
 
 def picture(figure: Figure) -> str:
-    """Return a figure as the address of an image, since the page forbids inline styles."""
+    """Return a figure as a ``data:`` address of an SVG image, since the page forbids inline styles."""
     written = io.BytesIO()
     figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
     return f"data:image/svg+xml;base64,{base64.b64encode(written.getvalue()).decode()}"
 
 
 def sample_rows(result: RegionCounts | RegionTables, count: int = 12) -> dict[str, Any]:
-    """Return the first rows of a published table as texts, its columns, and the number of its rows."""
+    """Return ``columns``, ``rows`` (the first `count`, as texts) and ``n_rows`` (of the whole published table).
+
+    Builds the whole table.
+    """
     table = result.to_frame("polars")
     rows = [["" if one is None else str(one) for one in row] for row in table.head(count).rows()]
     return {"columns": table.columns, "rows": rows, "n_rows": table.height}
@@ -265,7 +284,7 @@ AMOUNTS = {
 
 
 def _budget(planned: Plan, layout: TableLayout) -> dict[str, Any]:
-    """Return what the page of the budget shows of a plan."""
+    """Return ``public`` (its source), ``methods`` (names, the default first) and ``levels`` (a number) for the page."""
     return {
         "public": layout.public,
         "methods": _method_names(),
@@ -311,7 +330,12 @@ class Costs:
     """Releases at each budget."""
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Return the mean errors of a region for each budget and level, on synthetic data; stops after some seconds."""
+        """Return the mean errors of a region for each budget and level, on synthetic data.
+
+        No budget is begun later than `seconds` after the first one ended. `tell` gets ``{"text": ...}`` after each.
+        Keys: ``rows``, dicts of ``amount``, ``wrong`` (L1) and ``moved`` (earth mover's distance), lists by level;
+        ``notion``, ``levels``, ``public``, ``each``, ``draws``. Three releases and diagnoses for each budget.
+        """
         frame = self.plan.frame
         data, tree = synthetic_sizes(frame, self.each), frame.tree
         regions, end = np.diff(tree.level_start), math.inf
@@ -352,7 +376,7 @@ def synthetic_sizes(frame: Frame, each: int) -> GroupSizes:
     frame
         The public facts; where they hold the number of units in each region, that is their number.
     each
-        Their number otherwise.
+        Units of each lowest region otherwise, 0 or more.
 
     Raises
     ------

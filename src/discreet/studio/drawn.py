@@ -73,10 +73,13 @@ class Panel:
 def draw_frontier(rows: Sequence[Mapping[str, Any]]) -> list[Panel]:
     """Draw risk and loss against k, from k on the left to k on the right at equal steps.
 
+    Returns two panels, of risk and of loss, with positions in units of SVG; no panel without rows.
+
     Parameters
     ----------
     rows
-        For each k its `loss`, and its `highest` and `average` risk.
+        For each k a mapping of ``k``, ``loss``, ``highest`` and ``average`` risk, all shares of 1, in the order of
+        drawing.
 
     Examples
     --------
@@ -100,7 +103,10 @@ def draw_frontier(rows: Sequence[Mapping[str, Any]]) -> list[Panel]:
 def _panel(
     title: str, rows: Sequence[Mapping[str, Any]], lines: Mapping[str, tuple[str, str]]
 ) -> Panel:
-    """Return a panel of lines, one for each key of `lines`, with a place for each row and ticks from 0."""
+    """Return a panel of lines with a place for each row and ticks from 0.
+
+    `lines` maps a key of the rows, whose values are shares, to the name and style of its line.
+    """
     step = (WIDTH - _LEFT - _RIGHT) / len(rows)
     across = [_LEFT + step * (at + 0.5) for at in range(len(rows))]
     most, between = _scale(max(row[key] for row in rows for key in lines))
@@ -129,7 +135,7 @@ _STEPS = (0.00001, 0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25
 
 
 def _scale(most: float) -> tuple[float, float]:
-    """Find a round end of the scale that is not below a share, and its steps: five at most where it can be."""
+    """Return a round end of a scale that is not below the share `most`, and its step: at most five steps up to 1.25."""
     between = next((step for step in _STEPS if most <= 5 * step), _STEPS[-1])
     count = 1
     while count * between < most - 1e-12:

@@ -102,6 +102,9 @@ def read_roles(
 ) -> TypedRoles:
     """Read the form of columns: ``role-0``, ``kind-0``, ``weight-0`` and ``outline-0`` for the first column.
 
+    `columns` and `table` are those of the upload; the fields end in the number of the column. The whole table is
+    scanned for missing values, and each taxonomy is tried on its column.
+
     Raises
     ------
     InvalidProblemError
@@ -145,11 +148,13 @@ def _attribute(
 ) -> Attribute:
     """Read the attribute of a quasi-identifier from the fields whose names end in ``-at``, such as ``weight-0``.
 
+    `at` is the column's number, `column` its summary, `table` the loaded table, whose column is scanned.
+
     Raises
     ------
     InvalidProblemError
-        For a missing or unknown kind, an unknown format of dates, a taxonomy that lacks a value of the table, or cells
-        of text whose meaning is unclear if there is no taxonomy.
+        For a missing or unknown kind, a weight that is not positive, an unknown format of dates, a taxonomy
+        that lacks a value of the table, or cells of text whose meaning is unclear if there is no taxonomy.
     """
     name, kind = column.name, form.get(f"kind-{at}", "")
     weight = number_of(form, f"weight-{at}", f"Weight of {name}", default=1.0)
@@ -205,7 +210,7 @@ def read_demands(
     Returns
     -------
     models : dict
-        Models by sensitive column.
+        Lists of models by sensitive column; a column without a demand is missing.
     texts : tuple of str
         The same as ``discreet anonymize --require`` reads it, for the record.
 
@@ -366,13 +371,19 @@ def regions_of(form: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ..
 
 
 def parts_of(form: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Read the parts of the budget of each level, or `None` for equal parts."""
+    """Return the parts of the budget of each level, from the root, as the texts between commas; None for equal parts.
+
+    Numbers are not checked here.
+    """
     text = form.get("levels", "").strip()
     return tuple(part.strip() for part in text.split(",")) if text else None
 
 
 def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
     """Read the guarantee of a release: ``notion`` and ``amount``.
+
+    ``notion`` is ``"epsilon"`` or ``"rho"``, ``amount`` a positive number as text, read exactly; `neighbors` is a key
+    of :data:`NEIGHBORS`. InvalidProblemError for anything else.
 
     Examples
     --------
@@ -383,7 +394,11 @@ def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
 
 
 def read_limit(form: Mapping[str, str], neighbors: str) -> PureDP | ApproxDP | ZeroConcentratedDP:
-    """Read what all releases together may spend: ``limit-notion``, ``limit-amount`` and ``limit-delta``."""
+    """Read what all releases together may spend: ``limit-notion``, ``limit-amount`` and ``limit-delta`` of the form.
+
+    `neighbors` is a key of :data:`NEIGHBORS`. An empty delta gives pure epsilon or rho. InvalidProblemError for no
+    choice, numbers that make no sense, or a delta beside rho.
+    """
     promised = _promised(form, "limit-notion", "limit-amount", neighbors)
     delta = form.get("limit-delta", "").strip()
     if not delta:
@@ -401,7 +416,7 @@ def titled(titles: Mapping[str, str] | None = None) -> Iterator[None]:
     Parameters
     ----------
     titles
-        What one page calls otherwise, or besides.
+        Argument of the library -> title on this page; they go before the titles of all pages.
     """
     try:
         yield
@@ -413,7 +428,11 @@ def titled(titles: Mapping[str, str] | None = None) -> Iterator[None]:
 def _promised(
     form: Mapping[str, str], notion: str, amount: str, neighbors: str
 ) -> PureDP | ZeroConcentratedDP:
-    """Return the guarantee of a form; refuse no choice, or an amount that is no positive number."""
+    """Return the guarantee of a form; `notion` and `amount` name its fields, `neighbors` is the relation.
+
+    InvalidProblemError for no choice of epsilon or rho, or an amount that is no positive number of at most 40
+    letters.
+    """
     relation: Any = neighbors
     text = form.get(amount, "").strip()
     if form.get(notion) not in ("epsilon", "rho"):

@@ -36,7 +36,11 @@ class Task(Protocol):
         ...
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Do it; give what the page shows at the end."""
+        """Do the task and return the values that the page shows at the end.
+
+        `tell` gets a dict for each step, with "text". Runs in the job's process. A DiscreetError refuses;
+        KeyboardInterrupt asks for the best result so far.
+        """
         ...
 
 
@@ -47,9 +51,9 @@ class Job:
     Parameters
     ----------
     task
-        What is done.
+        Task to run; the process starts at once.
     kind
-        A word for it.
+        Kind of the job in one word, such as ``"run"``.
     form
         Digest of the form that started it.
     release
@@ -93,22 +97,28 @@ class Job:
         return self.over and self.result is None and free
 
     def stop(self) -> None:
-        """Interrupt the search, so that it returns its incumbent."""
+        """Interrupt the search by SIGINT, so that it returns its incumbent.
+
+        It is killed if it has not ended in 30 seconds. Does nothing once the process has ended.
+        """
         if self._process.is_alive() and self._process.pid is not None:
             self._stopping = time.monotonic() + _GRACE_SECONDS
             os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the end of the job, at most so long."""
+        """Block until the job has ended, at most `seconds`; :attr:`over` says whether it has."""
         self._thread.join(seconds)
 
     def end(self) -> None:
-        """Kill it, whatever it does."""
+        """Kill the process, whatever it does, and wait until its last event is reported."""
         self._process.kill()
         self._thread.join()
 
     def _listen(self) -> None:
-        """Take the events of the other process until it is done, failed, or over its time."""
+        """Collect the events of the other process, in a thread, until it is done, failed, or over its time.
+
+        Then kill it. The result is stored in `result`; an end without one appends a failed event.
+        """
         try:
             while not self.over:
                 deadline = min(self._end, self._stopping or self._end)
@@ -133,7 +143,10 @@ class Job:
 
 
 def _work(task: Task, pipe: Connection) -> None:
-    """Run a task in this process, and send its steps and its end."""
+    """Run a task in this process, and send its steps and its end through `pipe` as dicts with a "type".
+
+    Types: "step", "done" with "result", and "failed" with "message" (and "refused", "code", "field" for a refusal).
+    """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # What it writes stands beside the table.
     os.umask(0o077)
@@ -167,7 +180,9 @@ def _end_with_parent() -> None:
 
 
 def refusal(error: DiscreetError) -> dict[str, str]:
-    """Return the body of an answer of status 400: a sentence, and the code and the argument of a refusal.
+    """Return the body of an answer of status 400: ``message``, a sentence, and ``code`` and ``field`` of a refusal.
+
+    The last two are empty for an error that has none.
 
     Examples
     --------

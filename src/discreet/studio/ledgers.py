@@ -57,6 +57,8 @@ class BudgetShown:
 def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
     """Read which ledger and which data set are meant.
 
+    Returns the absolute path of the ledger, which need not exist, and the name of the data set, at most 200 letters.
+
     Parameters
     ----------
     form
@@ -93,6 +95,10 @@ def look(path: Path, dataset: str) -> BudgetShown:
 
     It is made when a budget is granted.
 
+    Reads the whole ledger and checks its chain of charges.
+
+    `path` is the ledger's file. Without a budget of `dataset` its limit is an empty text.
+
     Raises
     ------
     InvalidProblemError
@@ -118,7 +124,7 @@ def look(path: Path, dataset: str) -> BudgetShown:
 
 
 def proposed(path: Path, dataset: str) -> BudgetShown:
-    """See what is left by a ledger that nobody has chosen yet: one that cannot be read is said, not refused."""
+    """Return the budget as :func:`look` does; a ledger that cannot be read gives a `trouble` and no error."""
     try:
         return look(path, dataset)
     except DiscreetError as error:
@@ -126,7 +132,10 @@ def proposed(path: Path, dataset: str) -> BudgetShown:
 
 
 def grant(path: Path, dataset: str, limit: Guarantee) -> BudgetShown:
-    """Grant a data set its budget, for ever."""
+    """Grant a data set its total `limit`, for ever, and return its budget; makes the ledger at `path` if needed.
+
+    An error of the ledger if the data set has a limit already, or the file cannot be written.
+    """
     Ledger.create(path, dataset, limit)
     return look(path, dataset)
 
@@ -135,6 +144,10 @@ def refuse_beyond(
     path: Path, dataset: str, guarantee: DPGuarantee, budget_delta: str | None = None
 ) -> None:
     """Raise if the ledger would refuse a charge of `guarantee`, and charge nothing; the charge is checked again.
+
+    `budget_delta` is the delta at which rho is charged to an (epsilon, delta) budget.
+
+    `path` is the ledger's file; nothing is written to it.
 
     Raises
     ------

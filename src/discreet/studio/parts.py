@@ -25,7 +25,10 @@ __all__ = ["events_of", "on_file", "on_form", "read_form", "render"]
 
 
 async def events_of(job: Job) -> AsyncIterator[str]:
-    """Yield each event of a job once, as server-sent text, and an empty line now and then: a closed page is noticed."""
+    """Yield each event of a job once, as server-sent text, until it is over; polls ten times a second.
+
+    An empty line every five seconds makes a closed page noticed.
+    """
     sent, idle = 0, 0
     while True:
         over = job.over
@@ -46,7 +49,10 @@ def on_form(
     path: str,
     answer: Callable[[OpenWorkspace, dict[str, str]], Any],
 ) -> None:
-    """Add a route to which a page sends a form: `answer` gets workspace and form in a thread; 202 for ``None``."""
+    """Add the route POST ``/{workspace}/path`` for a form: `answer` gets workspace and form, and runs in a thread.
+
+    It returns a response, a text, or None for status 202; an InvalidProblemError of it is answered with 400.
+    """
 
     @app.post(f"/{{workspace}}/{path}")
     async def handle(workspace: str, request: Request) -> Response:
@@ -61,7 +67,11 @@ def on_file(
     path: str,
     answer: Callable[[OpenWorkspace, Path, dict[str, str]], Any],
 ) -> None:
-    """Add a route to which a page sends a file: `answer` gets workspace, file and query in a thread."""
+    """Add the route POST ``/{workspace}/path`` for a file: `answer` gets workspace, the file's path and the query.
+
+    It runs in a thread and returns a response or a text; the file is deleted when it has ended. Only paths known to
+    :mod:`discreet.studio.uploads` receive files.
+    """
 
     @app.post(f"/{{workspace}}/{path}")
     async def handle(workspace: str, request: Request) -> Response:
@@ -77,7 +87,7 @@ def _response(answered: Response | str) -> Response:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Read names and texts from the body of a request.
+    """Return the names and texts of a form, a JSON object in the body of a request.
 
     Raises
     ------
@@ -96,6 +106,6 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def render(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names
-    """Render a template of this package."""
+    """Return the HTML of the template `name` of this package with `values`, which the template escapes."""
     text = render_template(name, package="discreet.studio", measures=risk_measures, **values)
     return Response(text, media_type="text/html; charset=utf-8")

@@ -109,14 +109,21 @@ def _job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
 def _layout_of(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication
 ) -> TableLayout:
-    """Read the form of columns of the table that is loaded."""
+    """Return the layout that the form of columns states for the loaded private table.
+
+    InvalidProblemError without one.
+    """
     return publication.read_layout(form, _columns(workspace))
 
 
 def _load(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> Response:
-    """Store the private table, and render how it is written and what its columns are called, no more of it."""
+    """Store the private table, and render how it is written and what its columns are called, no more of it.
+
+    `query` holds "name" and the options of reading. What the workspace held is deleted first. InvalidProblemError for
+    a file that cannot be read.
+    """
     columns = publication.columns(query)
     with workspace.changing():
         workspace.clear()
@@ -138,7 +145,10 @@ def _load(
 def _load_public(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> str:
-    """Store a public table, and return a sentence on what was read."""
+    """Store a public table, and return a sentence on what was read; "which" of the query names it.
+
+    InvalidProblemError for a file that this publication does not take, or if no private table is loaded.
+    """
     which = query.get("which", "")
     if which not in publication.public:
         raise InvalidProblemError("What is public", "a file that the page takes", "another")
@@ -152,7 +162,10 @@ def _load_public(
 def _read(
     file: Path, query: Mapping[str, str], publication: Publication, *, private: bool = False
 ) -> Upload:
-    """Read an uploaded table with the options of the form; refusals name this publication's command."""
+    """Return the upload of a file with the options of the query; refusals name this publication's command.
+
+    A `private` file is read row by row, so that no row changes how others are read.
+    """
     try:
         options = (PrivateUploadOptions if private else UploadOptions).from_form(query)
         return read_upload(file, query.get("name", ""), options, nested=True)
@@ -165,7 +178,10 @@ def _read(
 def _public(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, ledger: Path
 ) -> Response:
-    """Return the page of the budget, once the public part of a form makes a plan."""
+    """Return the page of the budget, if the public part of the form makes a plan; else InvalidProblemError.
+
+    `ledger` is the one that is proposed; its data set is called like the table's file. Charges nothing.
+    """
     layout = _layout_of(workspace, form, publication)
     planned = publication.plan(workspace.folder, layout)
     dataset = Path(form.get("name", "")).stem
@@ -187,7 +203,7 @@ def _budget(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
 
 
 def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication) -> Response:
-    """Grant a limit to a dataset, and return the page of its ledger."""
+    """Grant the limit of the form to its data set, for ever, and return the page of its ledger."""
     path, dataset = book_of(form, workspace.folder)
     limit = read_limit(form, _layout_of(workspace, form, publication).neighbors)
     return render("ledger.html", book=grant(path, dataset, limit))
@@ -196,9 +212,13 @@ def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publi
 def _publish(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, kept: Path
 ) -> Response:
-    """Start the release of a form, and return its name; a form that is sent again has the same release.
+    """Start the release of a form in another process; return 202 and its name, "release". `kept`: folder of releases.
 
-    Refused before the start if the ledger would refuse the charge.
+    A form that is sent again gets the same release. InvalidProblemError or BudgetError before the start for a form
+    that makes no sense, or if the ledger would refuse the charge.
+
+    `form` holds that of the columns, the promise, "ledger", "dataset" and "budget-delta"; charges happen in the
+    process.
     """
     release, folder = new_name(), workspace.folder
 
@@ -269,7 +289,11 @@ def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
 
 
 def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
-    """Return the task that compares budgets, from public facts alone; refuse a form that makes no sense."""
+    """Return the task that compares budgets, from public facts alone.
+
+    InvalidProblemError for a form that makes no sense. The form holds that of the columns, "notion", "method",
+    "levels" and, where the number of units is not public, "each".
+    """
     layout = _layout_of(workspace, form, COUNTS)
     notion = form.get("notion", "")
     if notion not in AMOUNTS:
@@ -290,7 +314,10 @@ def _categories(_workspace: OpenWorkspace, file: Path, query: Mapping[str, str])
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
-    """Return the page that describes a planned release of tables."""
+    """Return the page that describes a planned release of tables, without a charge.
+
+    "plan_count" of the form is optional.
+    """
     layout = _layout_of(workspace, form, TABLES)
     planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
     text = form.get("plan_count", "").strip()

@@ -118,6 +118,9 @@ class Publication:
     def plan(self, folder: Path, layout: TableLayout, promise: Promise | None = None) -> Any:  # noqa: ANN401 - of the library
         """Plan the release, and refuse all that can be refused without the values of the private table.
 
+        Returns the plan of the library. Reads the public files; of the private table only the names and types of
+        columns, and the regions where the layout declares them public.
+
         Parameters
         ----------
         folder
@@ -147,7 +150,7 @@ class Publication:
         return planned
 
     def _public_file(self, folder: Path, layout: TableLayout) -> Path:
-        """Return the public file, and refuse one without the columns that are needed."""
+        """Return the path of the layout's public file; InvalidProblemError if it is not loaded or lacks a column."""
         file, title = self.public[layout.public]
         if not (folder / file).is_file():
             raise InvalidProblemError(title, "a file that is loaded", "none")
@@ -160,7 +163,10 @@ class Publication:
         return folder / file
 
     def contents(self, planned: Any) -> dict[str, Callable[[Release[Any]], FileContent]]:  # noqa: ANN401 - as above
-        """Return for each file of a release the function that renders it."""
+        """Return file name -> function that renders its content from a release: CSV, Parquet, report, and measurements.
+
+        Measurements are there only if `keeps` holds of the plan. Nothing is written here.
+        """
         kind, title, more = self.chapter
 
         def page(made: Release[Any]) -> FileContent:
@@ -220,9 +226,12 @@ class Publish:
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Publish: plan, charge, release and write.
+        """Publish: plan, charge the ledger, release and write.
 
-        Return the values of the page, which the guarantee covers, and the budget. `tell` gets progress.
+        Return the values of the page, which the guarantee covers. `tell` gets dicts with "text", and with "charge",
+        "begun" before and "made" after the charge. Keys: promise, checks, files (pairs of name and content), book,
+        reliability, release, and those of `publication.show`. BudgetError and InvalidProblemError before the charge,
+        ChargedError after it.
         """
         from discreet.artefact import OutputFile, ReleaseFiles
         from discreet.ledger import Ledger

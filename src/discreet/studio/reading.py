@@ -141,7 +141,7 @@ class PrivateUploadOptions(FileReadingOptions, RecodingOptions, QuotesOption):
 
 
 def upload_form(group: type[OptionGroup]) -> dict[str, Any]:
-    """Return the values of the template of the first step: fields of the options, and endings of the files."""
+    """Return ``reading`` (rows of the fields of the options `group`) and ``endings`` (of files), for the first step."""
     return {"reading": list(rows_of(group)), "endings": ENDINGS}
 
 
@@ -153,6 +153,9 @@ def read_upload(
     nested: bool = False,
 ) -> Upload:
     r"""Read a file of any kind that :data:`discreet.tables.sources.READABLE` lists.
+
+    At most a million rows, 200 columns and 1 GiB in memory. Text that is no UTF-8 is read as Windows-1252 if no
+    encoding is stated and the file is not private. A hard link beside `path` is made meanwhile.
 
     Parameters
     ----------
@@ -226,6 +229,8 @@ def _ending(path: Path, name: str) -> str:
     """Return the ending by which a file is read: Parquet by its bytes, another by its name, and else CSV.
 
     That of a compressed file has two parts, such as ".csv.gz".
+
+    `path` is the uploaded file, whose first four bytes are read; `name` is what it is called.
     """
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
@@ -239,9 +244,9 @@ def _ending(path: Path, name: str) -> str:
 def _described(
     table: pl.DataFrame, place: str, request: FileRequest, *, guessed: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Return how a file was read, as a sentence, and notices that a person should check.
+    """Return how a file was read, as a sentence, and notices that a person should check, none for files of no text.
 
-    `guessed` tells that the encoding was not stated.
+    `place` is its path, `request` the options used; `guessed` tells that its encoding was guessed.
     """
     kind = READABLE[suffix_of(place)]
     if kind != "text":
@@ -278,7 +283,7 @@ _KINDS = {"arrow": "Arrow", "workbook": "a workbook", "spss": "SPSS", "sas": "SA
 
 
 def describe(table: pl.DataFrame) -> list[ColumnSummary]:
-    """Describe the columns of a table.
+    """Return a summary of each column of a table, in its order; scans each column a few times. For the curator alone.
 
     Examples
     --------
@@ -290,7 +295,12 @@ def describe(table: pl.DataFrame) -> list[ColumnSummary]:
 
 
 def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
-    """Return the summary of a column: kind, different values, missing cells and examples."""
+    """Return the summary of a column: kind, different values, empty cells, three examples and the first five cells.
+
+    Texts are cut at 24 letters. Scans the column a few times.
+
+    `name` is a column of `table`; values are private.
+    """
     import polars as pl
 
     series = table[name]

@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def new_name() -> str:
-    """Draw the name of a release."""
+    """Draw the name of a release: 22 letters of 128 random bits, so that it cannot be guessed."""
     return secrets.token_urlsafe(16)
 
 
@@ -62,7 +62,10 @@ def make_place(root: Path, name: str) -> Path:
 
 @contextmanager
 def removed_if_empty(place: Path) -> Iterator[None]:
-    """Remove the folder of a release that put nothing there, and that of all releases if it was the only one."""
+    """Remove the folder of a release that put nothing there, and that of all releases if it was the only one.
+
+    `place` is the folder, as :func:`make_place` returned it; errors of the block are raised on.
+    """
     try:
         yield
     finally:
@@ -100,7 +103,7 @@ def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict
 
 
 def _guarantee(record: Path) -> str:
-    """Read the sentence of a record's guarantee; a record that cannot be read has none."""
+    """Return the sentence of a record's guarantee, or one that says that the record cannot be read."""
     from discreet.core.errors import DiscreetError
     from discreet.core.guarantee import guarantee_from_dict
 
@@ -114,6 +117,8 @@ def _guarantee(record: Path) -> str:
 
 def add_released(app: FastAPI, root: Path, known: Mapping[str, Mapping[str, str]]) -> None:
     """Add the list of releases, and their files, to the studio.
+
+    Adds GET ``/released`` and ``/released/{name}/{file}``; InvalidProblemError, hence 400, for one that is not kept.
 
     Parameters
     ----------

@@ -77,14 +77,16 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
     Parameters
     ----------
     form
-        Names and texts.
+        Names and texts: ``region-0`` to ``region-4``, ``person``, ``neighbors``, ``categories``, ``marginals``,
+        ``shares``, ``workload``, ``workload_levels``, ``loss``, ``levels``, ``max_rows`` and ``root``.
     columns
         Names of the columns of the table.
 
     Raises
     ------
     InvalidProblemError
-        For a column that is not there, or a choice that was not made.
+        For a column that is not there, no region in the first field, no choice of neighbors, categories or lists that
+        cannot be read, or a number of rows below 1.
     """
     fields = [f"region-{at}" for at in range(MAX_REGION_COLUMNS)]
     for name in (*fields, "person"):
@@ -136,10 +138,12 @@ def write_categories(table: pl.DataFrame) -> str:
 def read_categories(text: str) -> dict[str, Any]:
     """Read categories from lines ``sex: F, M``, or from JSON as ``discreet counts --domain`` takes it.
 
+    Returns attribute -> list of its categories; what JSON holds is not checked further. At most a million letters.
+
     Raises
     ------
     InvalidProblemError
-        For neither of them, or an attribute that comes twice.
+        For neither of them, an empty or too long text, or an attribute that comes twice.
 
     Examples
     --------
@@ -169,7 +173,10 @@ def read_categories(text: str) -> dict[str, Any]:
 
 
 def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any) -> TablesPlan:  # noqa: ANN401 - as of the library
-    """Plan, and refuse tables for which there is no memory."""
+    """Plan the tables, with `regions` the file of regions.
+
+    InvalidProblemError where they do not fit the free memory.
+    """
     planned = contingency.plan(regions, guarantee, **arguments)
     check_room(planned.frame, free_memory())
     return planned
@@ -188,12 +195,14 @@ def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, An
     planned
         The plan.
     count
-        A count whose coefficient of variation is shown.
+        A count whose coefficient of variation is shown; without it ``coefficient`` is empty.
 
     Returns
     -------
     dict
-        What the template ``tables_plan.html`` names.
+        ``cost``, ``picture``, ``count``, ``proof``, ``assumed`` (pairs of name and description) and ``errors``: for
+        each level and marginal a dict of texts ``alone``, ``together``, ``naive`` (expected errors) and
+        ``coefficient``, with ``level``, ``marginal`` and ``entries``.
     """
     frame, errors = planned.frame, planned.expected_errors()
     figure = new_figure(4.9, 1.6 + 0.24 * len(errors))
@@ -221,7 +230,10 @@ def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, An
 
 
 def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
-    """Return the values of a release for its page: only what the guarantee covers, so that it may be copied."""
+    """Return the values of a release for its page: those of `describe_plan`, levels, sample rows and distances.
+
+    The guarantee covers all of them, so that the page may be copied.
+    """
     result = made.result
     return {
         **describe_plan(planned),

@@ -71,7 +71,13 @@ class LossBySize:
     seconds: float = 60.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Split fast for each k, then search."""
+        """Return ``rows``, ``panels`` (drawings) and ``searching`` (empty).
+
+        There is a row for each k of KS up to the number of rows of the table. It has k, loss (mean share of a cell),
+        classes, highest and average (probabilities of re-identification) and searched. Fast splits run for every k;
+        then each is searched, in about `seconds` all together; an interrupt ends the search. `tell` gets text and
+        rows after each.
+        """
         from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits
         from discreet.kanonymity.cells import read_problem
         from discreet.kanonymity.methods.top_down import TopDown
@@ -109,7 +115,10 @@ class LossBySize:
 def _cost(
     problem: Problem, k: int, labels: NDArray[np.int32], *, searched: bool = False
 ) -> dict[str, Any]:
-    """Return the loss of partition `labels` ``(n,)``, and the probabilities of re-identification; ``O(n m)``."""
+    """Return a row of the frontier for partition `labels` ``(n,)``, no row of which is suppressed; ``O(n m)``.
+
+    Keys: k, loss (mean share of a cell), classes, highest and average (probabilities of re-identification), searched.
+    """
     from discreet.kanonymity.losses import mean_loss
 
     sizes = np.bincount(labels)
@@ -179,7 +188,12 @@ class Anonymize:
     shown: int = 8
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Search, audit, write."""
+        """Search, audit, write the table with its certificate into the folder, attack it, and return the page's values.
+
+        `tell` gets "text", and while it searches "loss" and "lower". Interrupted, it writes the best table so far
+        ("stopped"); SearchInterrupted if there is none. Among the values are risks before and after, checks, findings
+        and first rows of the original: private. InvalidProblemError if no table meets the demands.
+        """
         from discreet.artefact import save_anonymous
         from discreet.artefact.anonymous import save_persons
         from discreet.kanonymity import anonymize
@@ -253,7 +267,10 @@ class Anonymize:
         }
 
     def _with_persons(self, made: Anonymization[pl.DataFrame, Any]) -> pl.DataFrame:
-        """Return the published table, with the number of the person of each row for the curator."""
+        """Return the published table with a column of numbers of persons, null for -1.
+
+        If no persons are told apart, the published table is returned as it is.
+        """
         import polars as pl
 
         if self.person is None:
@@ -263,7 +280,7 @@ class Anonymize:
 
 
 def _besides(text: str) -> str:
-    """Return a demand in words.
+    """Return a demand, text such as ``disease=distinct:3``, in words.
 
     Examples
     --------
@@ -288,6 +305,9 @@ def attack(
     sensitive: Sequence[str],
 ) -> list[Finding]:
     """Attack the published table: link the people of the original to it, and guess their sensitive values. Private.
+
+    `original` and `published` have a row for each record; `guarantee` names the quasi-identifiers, `attributes` say
+    how they are read, `sensitive` which columns are guessed. ``O(rows classes)`` for each attack.
 
     Returns
     -------

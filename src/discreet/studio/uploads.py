@@ -47,7 +47,7 @@ _PIECE = 1 << 20
 
 
 def uploaded(request: Request) -> Path:
-    """Return the file that came with a request."""
+    """Return the path of the file that came with a request; KeyError for a path of the studio that takes no file."""
     path: Path = request.scope[_PLACE]
     return path
 
@@ -59,7 +59,7 @@ class Uploads:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     workspaces
         Where files go.
     limits
@@ -72,7 +72,11 @@ class Uploads:
         self._limits = limits
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Handle one connection's request."""
+        """Write the file of an upload to its workspace's folder, pass the request on without a body, delete the file.
+
+        Other requests are passed on unchanged. 400 for a closed page, or a file that is cut off, late or finds no
+        room; 413 for too large a file.
+        """
         match = _FILES.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if match is None or scope["method"] != "POST":
             await self._app(scope, receive, send)
@@ -96,6 +100,11 @@ class Uploads:
     async def _take(
         self, scope: MutableMapping[str, Any], receive: Receive, path: Path
     ) -> tuple[int, str] | None:
+        """Write the body to a new file at `path`, readable for its owner alone.
+
+        Return None, or status and reason of a refusal. 413 beyond the bytes of the limits, 400 if it is cut off,
+        late, or finds no room; a part of the file may then be there.
+        """
         most, seconds = self._limits.body, self._limits.body_seconds
         too_large = 413, f"The file has more than {printed.estimate(most / 2**20)} MiB."
         length = dict(scope["headers"]).get(b"content-length", b"0")
@@ -129,7 +138,7 @@ _BODY = (b"content-length", b"transfer-encoding", b"content-type")
 
 
 def _nothing(receive: Receive) -> Receive:
-    """Return a function that sends an empty body, and then the messages of `receive`."""
+    """Return a receive function that gives one empty body, and then the messages of `receive`."""
     sent = False
 
     async def replay() -> Message:
@@ -143,6 +152,7 @@ def _nothing(receive: Receive) -> Receive:
 
 
 async def _answer(send: Send, status: int, stated: dict[str, str]) -> None:
+    """Send `stated` as JSON with this status, under the policy of the page; the connection is closed after it."""
     body = json.dumps(stated, ensure_ascii=False).encode()
     headers = [
         (b"content-type", b"application/json"),

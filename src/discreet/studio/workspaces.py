@@ -93,6 +93,8 @@ class OpenWorkspace:
     ) -> Job:
         """Start the job of a form, or return the job that the same form started: a form is released once.
 
+        A job that runs already is killed. Copies that were sent again get the running job, or that of the release.
+
         Parameters
         ----------
         kind, release
@@ -136,7 +138,10 @@ class OpenWorkspace:
             return self.job is not None and self.job.is_publishing
 
     def clear(self) -> None:
-        """End the job and delete the table and every file, except one that is being uploaded."""
+        """Kill the job and delete the table and every file of the folder, except files that are being uploaded.
+
+        Call it inside :meth:`changing`, which refuses while a release is being paid for.
+        """
         if self.job is not None:
             self.job.end()
         self.job, self.upload, self.columns = None, None, []
@@ -154,7 +159,7 @@ class OpenWorkspace:
 
 
 def store(table: pl.DataFrame, path: Path) -> None:
-    """Write a table to the folder of a page, whole, for its owner alone.
+    """Write a table as Parquet to `path`, in one step and for its owner alone; an older file is replaced.
 
     Examples
     --------
@@ -177,7 +182,7 @@ class OpenWorkspaces:
     Parameters
     ----------
     clock
-        Seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------
@@ -206,7 +211,7 @@ class OpenWorkspaces:
         Raises
         ------
         InvalidProblemError
-            When as many pages are open as may.
+            When eight pages are open.
         """
         self.sweep()
         with self._lock:
@@ -225,6 +230,8 @@ class OpenWorkspaces:
     def get(self, name: str) -> OpenWorkspace:
         """Return a workspace, and note that its page was heard.
 
+        `name` is what :meth:`open` returned.
+
         Raises
         ------
         InvalidProblemError
@@ -238,7 +245,10 @@ class OpenWorkspaces:
             return workspace
 
     def leave(self, name: str) -> None:
-        """Delete a workspace and all that it held; where a release is being paid for, once that is done."""
+        """Delete a workspace with its files and kill its job; where a release is being paid for, once that is done.
+
+        An unknown name is ignored.
+        """
         with self._lock:
             workspace = self._workspaces.pop(name, None)
         if workspace is None:
@@ -251,7 +261,7 @@ class OpenWorkspaces:
             workspace.delete()
 
     def sweep(self) -> None:
-        """Delete the workspaces of pages that were silent for too long."""
+        """Delete the workspaces of pages that were silent for 180 seconds, and closed ones whose release has ended."""
         oldest = self._clock() - MAX_SILENT_SECONDS
         with self._lock:
             silent = [
@@ -269,7 +279,7 @@ class OpenWorkspaces:
             workspace.delete()
 
     def close(self) -> None:
-        """Delete all."""
+        """Delete all workspaces; a release that is being paid for is awaited for at most 60 seconds, then killed."""
         for name in list(self._workspaces):
             self.leave(name)
         for workspace in self._paying:

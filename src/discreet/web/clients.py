@@ -41,7 +41,7 @@ def networks(texts: Sequence[str]) -> tuple[Network, ...]:
     Parameters
     ----------
     texts
-        Addresses or networks, of IPv4 or IPv6.
+        Addresses or networks, of IPv4 or IPv6, as texts; one address is a network of its own.
 
     Raises
     ------
@@ -63,10 +63,12 @@ def networks(texts: Sequence[str]) -> tuple[Network, ...]:
 def client_of(text: str) -> str:
     """Return the name under which an address is counted; other text is returned as it is.
 
+    An IPv6 address gives its network of 64 bits, but for the loopback one; a zone such as ``%eth0`` is dropped.
+
     Parameters
     ----------
     text
-        Address of a connection.
+        Address of a connection, or any text.
 
     Examples
     --------
@@ -81,6 +83,8 @@ def client_of(text: str) -> str:
 
 def is_trusted(text: str, trusted: Sequence[Network]) -> bool:
     """Return whether an address is one of a trusted proxy.
+
+    ``False`` for text that is no address. ``O(len(trusted))``.
 
     Parameters
     ----------
@@ -104,15 +108,16 @@ def named_client(headers: Sequence[tuple[bytes, bytes]], trusted: Sequence[Netwo
     Parameters
     ----------
     headers
-        Headers of a request from a trusted proxy.
+        Pairs of a name, in small letters, and a value: headers of a request from a trusted proxy.
     trusted
         Networks of proxies.
 
     Returns
     -------
     str or None
-        Address of the client, or ``None`` if the last hop has no address, or if both headers are present and name two
-        clients: a proxy writes one of them, and the client may have written the other.
+        Address of the client, or ``None`` if the last hop has no address, if there is no such header, if all hops are
+        trusted proxies, or if both headers are present and name two clients: a proxy writes one of them, and the
+        client may have written the other.
 
     Examples
     --------
@@ -133,9 +138,10 @@ def named_client(headers: Sequence[tuple[bytes, bytes]], trusted: Sequence[Netwo
 def _last_client(
     hops: Sequence[str], trusted: Sequence[Network], *, is_standard: bool
 ) -> str | None:
-    """Return the last address of a forwarding header that is no trusted proxy; ``None`` if it is none or all are.
+    """Return the last address of a forwarding header that is no trusted proxy, as text.
 
-    `is_standard` reads hops as ``for=`` pairs of the header Forwarded.
+    None if a hop before it, from the end, is no address, or if all are trusted. `is_standard` reads hops as ``for=``
+    pairs of the header Forwarded.
     """
     for hop in reversed(hops):
         node = hop.strip()

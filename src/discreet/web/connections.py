@@ -47,6 +47,8 @@ _PART = 8 << 10
 def max_connections(wanted: int, *, others: int = 64, least: int = 16) -> int:
     """Return the number of connections for which this process has descriptors, at most ``wanted``.
 
+    Without a limit of open files, as on Windows, it is `wanted`.
+
     Parameters
     ----------
     wanted
@@ -119,7 +121,11 @@ class Crowd:
         self.room.set()
 
     def admits(self, address: str) -> bool:
-        """Count a connection from an address, or return ``False`` if the client has as many as it may have."""
+        """Count a connection from an address, or return ``False`` if the client has as many as it may have.
+
+        A refusal is logged and reported as "crowded". Clears `room` when the server is full. Trusted proxies have no
+        limit of their own.
+        """
         client = client_of(address)
         if self._of_client[client] >= self._each and not is_trusted(address, self._trusted):
             _LOG.warning("one address has %s connections; more are refused", self._each)
@@ -132,7 +138,7 @@ class Crowd:
         return True
 
     def leaves(self, address: str) -> None:
-        """Count a connection that has ended."""
+        """Count a connection from an address that has ended, once for each that was admitted, and set `room`."""
         client = client_of(address)
         self._of_client[client] -= 1
         if self._of_client[client] <= 0:
@@ -140,12 +146,15 @@ class Crowd:
         self.room.set()
 
     def admits_invalid(self, address: str) -> bool:
-        """Count a request that is not HTTP, and return whether the client still has an answer to it."""
+        """Count a request that is not HTTP, and return whether the client of the address still gets an answer to it.
+
+        It is reported as "invalid"; answers are limited by the rate and burst of the limits.
+        """
         self.ended("invalid")
         return self._invalid.take(client_of(address))
 
     def ended(self, reason: str) -> None:
-        """Count a connection that was refused or cut off."""
+        """Report a connection that was refused or cut off, by its reason, to `on_ended` if there is one."""
         if self._on_ended is not None:
             self._on_ended(reason)
 
@@ -157,9 +166,10 @@ class Crowd:
         Parameters
         ----------
         connections
-            All connections that are open.
+            All connections that are open, of class :class:`Connection`.
         now
-            Seconds that never go back.
+            Seconds of a clock that never goes back. Progress is what changed since an earlier call; without it for 30
+            seconds a connection is cut off.
         """
         before, self._seen = self._seen, {}
         for connection in connections:
@@ -181,7 +191,7 @@ class Crowd:
 
 
 def drop(connection: Any) -> None:  # noqa: ANN401 - a socket, or what asyncio shows of one
-    """Discard the data that the system has not sent yet when the connection is closed."""
+    """Let the system discard unsent data of a socket when it is closed; sets the option, and closes nothing."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -194,7 +204,7 @@ class Connection(H11Protocol):
     """Times that the client has taken so much of its answer that more is written."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Free the place of this connection for another one."""
+        """Free the place of this connection for another one, as asyncio calls it; `exc` is passed on."""
         self.crowd.leaves(self.address)
         super().connection_lost(exc)
 
@@ -204,7 +214,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a request that is not HTTP, or end the connection of a client that sent too many."""
+        """Answer a request that is not HTTP with `msg`, or abort the connection of a client that sent too many."""
         if self.crowd.admits_invalid(self.address):
             super().send_400_response(msg)
         else:

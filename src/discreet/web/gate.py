@@ -42,7 +42,7 @@ class Gate:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     host
         Host and port as they stand in the address of the page.
     token
@@ -55,7 +55,10 @@ class Gate:
         self._token = token
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Handle one connection's request."""
+        """Pass a request on without the token in its path, or refuse it, as :func:`refused` says.
+
+        Web sockets are closed.
+        """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -72,10 +75,13 @@ class Gate:
 def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
     """Return the status and the reason for which a request is refused, or ``None`` if it is accepted.
 
+    421 for another or no single Host, 404 for another token, 403 for a POST from another origin, 405 for other
+    methods than GET and POST. The token is compared in constant time.
+
     Parameters
     ----------
     scope
-        Of an HTTP request.
+        ASGI scope of an HTTP request: its ``headers``, ``path`` and ``method`` are read.
     host
         Host and port as they stand in the address of the page.
     token
@@ -103,6 +109,7 @@ def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
 
 
 async def _answer(send: Send, status: int, text: str) -> None:
+    """Send a refusal as plain text with this status; the connection is closed after it."""
     body = f"{text}\n".encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),

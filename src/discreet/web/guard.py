@@ -40,7 +40,7 @@ _PROTOCOL = b"discreet-protocol"
 
 
 def refusal(error: str, message: str) -> bytes:
-    """Write a refusal as a JSON body.
+    """Return a refusal as a JSON body: `error` is one word for programs, `message` a sentence for people.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Rates:
     limits
         Rate, burst, and how many addresses are remembered.
     clock
-        Seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------
@@ -130,7 +130,10 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str) -> bool:
-        """Take a token, or say that there is none."""
+        """Take a token of an address and return ``True``, or return ``False`` if it has less than one.
+
+        A new address has a full bucket; the address that was silent longest is forgotten beyond the limit. ``O(1)``.
+        """
         now, full = self._clock(), float(self._limits.burst)
         left, then = self._buckets.pop(address, (full, now))
         left = min(full, left + (now - then) * self._limits.rate)
@@ -148,9 +151,9 @@ class Guard:
     Parameters
     ----------
     app
-        What is behind it.
+        The ASGI application behind it.
     limits
-        What is admitted.
+        Bounds on bodies and rates; connections are bounded by :func:`discreet.web.serve`.
     headers
         Put on every answer of the application that has not set them. Default: those for answers that are no pages.
     trusted
@@ -177,7 +180,11 @@ class Guard:
         self._warned: set[str] = set()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Handle one connection's request."""
+        """Pass a request on once its body is read, or answer it with a refusal (400, 408, 413 or 429).
+
+        Web sockets are closed. 500 where the application fails before it answers. Other scopes are passed on
+        unchanged.
+        """
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -214,7 +221,11 @@ class Guard:
         return None
 
     def _client(self, scope: MutableMapping[str, Any]) -> str:
-        """Return the client that a request counts for: that of the connection, or that which a trusted proxy names."""
+        """Return the name that a request counts for.
+
+        It is that of the client of the connection, or of the one that a trusted proxy names. Headers from others, and
+        a proxy that names none or two, are warned of once and not used.
+        """
         peer = str((scope.get("client") or ("unknown", 0))[0])
         headers = [each for each in scope["headers"] if each[0] in HEADERS]
         if not headers:
@@ -235,6 +246,11 @@ class Guard:
             _LOG.warning(message)
 
     async def _body(self, receive: Receive) -> bytes | tuple[int, str, str]:
+        """Return the body of a request, or status, code and reason of a refusal.
+
+        400 if it is cut off, 413 if it is larger than the limit, 408 if it has not come in `body_seconds`. It is held
+        in memory.
+        """
         parts: list[bytes] = []
         size, more = 0, True
         try:
@@ -259,7 +275,10 @@ class Guard:
     async def _pass(
         self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: Send
     ) -> None:
-        """Pass the request on, with the body that was read; answer 500 if the application fails before it begins to."""
+        """Pass the request on, with the `body` that was read; answer 500 if the application fails before it begins to.
+
+        A failure is logged by its place and not raised; headers are added that the application has not set.
+        """
         is_cut, begun = False, False
 
         async def replay() -> Message:
@@ -297,7 +316,7 @@ _PART = 64 << 10
 
 
 async def _send_in_parts(send: Send, message: Message) -> None:
-    """Send a message; a long body in parts, each when the client has taken the one before."""
+    """Send an ASGI message; a body beyond 64 KiB in parts, each when the client has taken the one before."""
     body = message.get("body", b"")
     for start in range(0, len(body) - _PART, _PART):
         part = body[start : start + _PART]
@@ -316,6 +335,11 @@ _HEADERS = (
 
 
 async def _answer(send: Send, status: int, error: str, message: str) -> None:
+    """Send a refusal as JSON: `status`, `error` in one word for programs, and `message`, a sentence for people.
+
+    413 and 408 end the connection, since the rest of the body is not read; with 429 the client may retry after a
+    second.
+    """
     body = refusal(error, message)
     headers = [
         (b"content-type", b"application/json"),

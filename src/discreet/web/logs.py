@@ -25,7 +25,7 @@ class Repetitions(logging.Filter):
     Parameters
     ----------
     clock
-        Seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------
@@ -41,7 +41,11 @@ class Repetitions(logging.Filter):
         self._seen: dict[tuple[str, int, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is written."""
+        """Return whether the record is written.
+
+        Written are the first record of each line and message in 60 seconds, and all failures of a server. The number
+        of those left out is appended to the record, which is changed in place.
+        """
         if record.levelno >= logging.ERROR and record.name == "discreet.service":
             # A failure has a number of its own, by which it is looked up.
             return True

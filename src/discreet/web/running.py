@@ -58,19 +58,22 @@ _SEND_BUFFER = 128 << 10
 def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
     """Bind a socket, on the loopback interface unless other machines may connect.
 
+    Returns the socket, bound and not yet listening; the caller closes it. A name with several addresses is bound to
+    the first.
+
     Parameters
     ----------
     host
         A name or an address. Every address that it stands for must be a loopback one.
     port
-        0 lets the system choose.
+        From 0 to 65535; 0 lets the system choose.
     allow_remote
         Let other machines connect. Put TLS in front of it; the how-to shows one way.
 
     Raises
     ------
     InvalidProblemError
-        For an address that other machines reach, an unknown host, or a port in use.
+        For an address that other machines reach, an unknown host, or a port out of range, in use or not allowed.
 
     Examples
     --------
@@ -133,11 +136,11 @@ def serve(
     app
         From :func:`discreet.service.create_app`, or another ASGI application.
     bound
-        From :func:`bind`.
+        From :func:`bind`; it is listened on here.
     until
         What the server waits for in the background; when it fails, the server ends.
     on_started
-        Called once with the address, when requests are taken.
+        Called once with the address, such as ``"http://127.0.0.1:8080"``, when requests are taken.
     stopping
         Set as soon as the server is to stop; give the application the same.
     drain
@@ -182,9 +185,10 @@ def serve(
 
 @contextmanager
 def _heard_by(server: uvicorn.Server) -> Iterator[None]:
-    """Stop a server on a signal, also before uvicorn handles signals; such a stop is no failure.
+    """Stop a server on SIGTERM and SIGHUP, also before uvicorn handles signals; such a stop is no failure.
 
-    uvicorn hears SIGTERM and Ctrl-C while it runs, and raises them anew once it has stopped; SIGHUP it does not know.
+    Former handlers are put back; an ignored signal stays ignored. Outside the main thread it does nothing. uvicorn
+    hears SIGTERM and Ctrl-C while it runs, and raises them anew once it has stopped; SIGHUP it does not know.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -234,6 +238,12 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn listens on none: asyncio would take connections for which there are no descriptors.
+        """Start without uvicorn's own listening.
+
+        Listen on `sockets` here, and take connections in tasks of this server. Calls `on_started` with the address
+        once requests are taken. uvicorn is given none, since asyncio would take connections for which there are no
+        descriptors.
+        """
         await super().startup([])
         for bound in sockets or ():
             bound.settimeout(0)
@@ -244,7 +254,12 @@ class _Server(uvicorn.Server):
             self._on_started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
     async def _accept(self, bound: socket.socket) -> None:
-        """Take connections while there is room."""
+        """Take connections of a listening socket while there is room, until cancelled.
+
+        One that the crowd refuses is closed without an answer; where no file can be opened, it waits a second.
+
+        `bound` is a listening socket that does not block.
+        """
         loop = asyncio.get_running_loop()
         while True:
             await self._crowd.room.wait()
@@ -273,7 +288,10 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # At once, and not at the next tick: a probe that comes now is told.
-        """Note the signal, so that probes fail from now on; the first SIGTERM waits for open requests."""
+        """Note the signal `sig`, so that probes fail from now on.
+
+        The first SIGTERM waits for the drain, others do not.
+        """
         self._stopping.set()
         if sig == signal.SIGTERM and not self.should_exit:
             self._gently = True
@@ -282,6 +300,10 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections for the seconds of the drain after SIGTERM, then no more; uvicorn ends what is under way.
+
+        A second signal ends the drain at once.
+        """
         self._stopping.set()
         end = time.monotonic() + self._drain
         # A second signal may come meanwhile, outside of the loop.
@@ -294,6 +316,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def end_if_failed(self, future: Future[Any]) -> None:
-        """End the server if a task was cancelled or failed."""
+        """Let the server end if a finished task was cancelled or failed."""
         if future.cancelled() or future.exception() is not None:
             self.should_exit = True
