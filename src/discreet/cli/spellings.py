@@ -341,7 +341,7 @@ def _degrees(text: str) -> str:
     """Return coordinates such as ``41.9°N 12.5°E`` as ``41.9,12.5``; any other text as it is."""
     parts = []
     for part in re.split(r"\s*[,;]\s*|\s+", text.strip()):
-        number = re.fullmatch(r"(-?[\d.]+)°?([NSEWnsew]?)", part)
+        number = re.fullmatch(r"(-?[\d.]+(?=°?$)|[\d.]+)°?([NSEWnsew]?)", part)
         if number is None:
             return text
         parts.append(f"-{number[1]}" if number[2].upper() in {"S", "W"} else number[1])

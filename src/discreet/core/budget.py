@@ -255,7 +255,7 @@ def charge_of(
     except InvalidProblemError as error:
         raise error.renamed("budget_delta") from None
     # As it is printed: a ledger adds up what its reader can add up.
-    return ApproxDP(decimal_up(exact.epsilon), exact.delta, exact.neighbors)
+    return ApproxDP(decimal_up(exact.epsilon).replace(",", ""), exact.delta, exact.neighbors)
 
 
 def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:

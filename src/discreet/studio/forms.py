@@ -262,7 +262,7 @@ def number_of(
 ) -> float:
     """Read a positive number of a form; raise InvalidProblemError, naming `title`, for others or beyond `most`.
 
-    `default` is returned for an empty field.
+    `default` is returned for an empty field, and allowed in it, such as 0.
     """
     text = form.get(field, "").strip()
     if not text and default is not None:
@@ -271,7 +271,7 @@ def number_of(
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and 0 < value <= most):
+    if not (math.isfinite(value) and (value == default or 0 < value <= most)):
         top = "" if most == math.inf else f" up to {printed.estimate(most)}"
         raise InvalidProblemError(title, f"a positive number{top}", repr(text[:20]))
     return value
