@@ -100,6 +100,10 @@ _UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
 def day_of(value: object, form: str) -> int | None:
     """Return the day of a cell as a proleptic ordinal, or ``None`` for a cell in another format.
 
+    A month, a quarter or a year alone gives its first day. Names of months are English, whole or three letters, in
+    any case. Two digits of a year are read in the century that the form states. A date, with a time or without, is
+    read whatever the form is.
+
     Parameters
     ----------
     value
@@ -138,12 +142,10 @@ def day_of(value: object, form: str) -> int | None:
 
 
 def formats_of(values: Iterable[object]) -> list[str]:
-    """List the formats that all values have; empty where there is none.
+    """List the formats that all texts among the values have, in the order of :data:`FORMATS`.
 
-    Examples
-    --------
-    >>> formats_of(["03/04/1980", "05/06/1990"]), formats_of(["03/04/1980", "25/06/1990"])
-    (['DD/MM/YYYY', 'MM/DD/YYYY'], ['DD/MM/YYYY'])
+    Empty where there is none. A format is left out where a usual one, of which it is a variant, fits as well. Dates
+    fit every format; without any text, all formats are listed. One match for each text and format that is still left.
     """
     left = list(FORMATS)
     for value in values:
@@ -157,6 +159,9 @@ def formats_of(values: Iterable[object]) -> list[str]:
 
 def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
     """Decide on the format of a column.
+
+    Return a key of :data:`FORMATS`; for dates that are no text it is ``"YYYY-MM-DD"``. InvalidProblemError also for a
+    declared format that is no key. One match for each value and format.
 
     Parameters
     ----------
@@ -242,7 +247,11 @@ def span_of(text: str) -> tuple[int, int] | None:
 
 
 def _ends(kind: str, parts: list[int]) -> tuple[int, int]:
-    """Return the first and the last day of a period, as proleptic ordinals; `parts` are its year and month or day."""
+    """Return the first and the last day of a period, as proleptic ordinals; `parts` are its year and month or day.
+
+    `kind` is ``"day"``, ``"month"``, ``"quarter"``, or anything else for years, the first and the last of `parts`.
+    Raises ValueError for a day or a month that the calendar does not have.
+    """
     year = parts[0]
     if kind == "day":
         day = date(*parts).toordinal()

@@ -121,7 +121,7 @@ likelier on one dataset than on a neighbor
         return state("pure differential privacy", epsilon=e, neighbors=meaning, factor=_factor(e))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``epsilon`` as exact text such as ``"1/2"``, and ``neighbors``."""
         return {"kind": "pure-dp", **_plain(self)}
 
 
@@ -209,7 +209,7 @@ class ZeroConcentratedDP:
         return state("zero-concentrated differential privacy", rho=rho, neighbors=meaning)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``rho`` as exact text such as ``"1/2"``, and ``neighbors``."""
         return {"kind": "zero-concentrated-dp", **_plain(self)}
 
 
@@ -247,7 +247,7 @@ class Scope:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
-        """Read what :meth:`to_dict` wrote; raise KeyError or InvalidProblemError for anything else."""
+        """Read what :meth:`to_dict` wrote; KeyError, TypeError or InvalidProblemError for other keys or values."""
         stated = data["all_pairs_epsilon"]
         epsilon = None if stated is None else to_measure(stated, "all_pairs_epsilon")
         if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
@@ -284,7 +284,7 @@ another at d km; for any two points of the region, not only for its places
             raise InvalidProblemError("region", "a SHA-256 in hexadecimal", "another text")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON with the one key ``region``."""
         return _plain(self)
 
     @classmethod
@@ -482,7 +482,7 @@ _RHO_WITHOUT_PROTECTION = 20
 
 
 def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
-    """State what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
+    """List sentences on what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
 
     Parameters
     ----------

@@ -83,7 +83,10 @@ def need_compiler() -> None:
 
 
 def _plain(function: F) -> F:
-    """Return a kernel that runs as Python does, on small arrays only; like compiled code it warns of no overflow."""
+    """Return a kernel that runs as Python does, on small arrays only; like compiled code it warns of no overflow.
+
+    A call whose arrays have more than PLAIN_MOST entries together raises SolverError.
+    """
 
     @wraps(function)
     def run(*given: object) -> object:
@@ -111,7 +114,10 @@ class _Compilation:
         self.watched = False
 
     def begin(self) -> None:
-        """Note that a compilation begins; several may run inside each other or at once."""
+        """Note that a compilation begins; several may run inside each other or at once.
+
+        The first one stops the clock of :meth:`now`, until each of them has ended.
+        """
         with self.lock:
             self.depth += 1
             if self.depth == 1:
@@ -168,7 +174,11 @@ def part(function: F) -> F:
 
 
 def _compile(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
-    """Compile what is kept on the disk."""
+    """Compile a function, and keep its compiled forms on the disk where numba can write there.
+
+    `options` are those of ``numba.njit``. Without numba, the function runs as Python; see :func:`_plain`. Compiled
+    for each combination of types at the first call.
+    """
     if not has_compiler():
         return _plain(function)
     with _loading():
@@ -214,6 +224,8 @@ def disjoint(function: F) -> F:
     Loops over its arrays become vector instructions without a test, before each loop, whether the arrays overlap, which
     takes as long as the work on rows of 16 numbers. No result is defined where an array that is written overlaps
     another argument.
+
+    Without numba, the function itself is returned.
     """
     if not has_compiler():
         return function
@@ -236,12 +248,17 @@ def expanded(function: F) -> F:
 
     It suits one that calls large kernels: each compiled function holds a copy of all that it calls, which is optimized
     anew (3 to 6 CPU seconds for each level of calls above those of top-down splitting, 2026-11).
+
+    Without numba, the function itself is returned.
     """
     return _not_kept(function, inline="always")
 
 
 def _not_kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
-    """Compile what is kept on the disk as a part of kernels alone."""
+    """Compile a function as a part of the kernels that call it; it has no file on the disk of its own.
+
+    `options` are those of ``numba.njit``. Without numba, the function itself is returned.
+    """
     if not has_compiler():
         return function
     with _loading():
@@ -268,6 +285,8 @@ def clock() -> float:
 @contextmanager
 def compiling(say: Callable[[], None]) -> Iterator[None]:
     """Call a function once, before the first kernel is compiled inside the block, if one is.
+
+    A context manager; `say` has no arguments. It is never called where all kernels are compiled or on the disk.
 
     Parameters
     ----------

@@ -56,7 +56,11 @@ class Cut:
     duals: NDArray[np.float64]
 
     def at(self, x: NDArray[np.float64]) -> float:
-        """Return the value of the cut at the master's variables x."""
+        """Return the value of the cut at the master's variables x.
+
+        `x` is ``(master's variables,)``; the value is in the unit of the cost, or for a feasibility cut of its
+        multipliers.
+        """
         return self.constant + float(self.gradient @ x)
 
 
@@ -130,7 +134,10 @@ class Block:
         return Cut(self.number, kind, constant, gradient, y)
 
     def scale(self, cut: Cut) -> float:
-        """Return the positive factor of a cut, so that the solver reads numbers of moderate size."""
+        """Return the positive factor of a cut, so that the solver reads numbers of moderate size.
+
+        1 over the largest gradient for a feasibility cut; else 1, or less for gradients above 1e6.
+        """
         largest = float(np.abs(cut.gradient).max(initial=0.0))
         if cut.kind == "feasibility":
             return 1.0 / largest if largest > 0 else 1.0
@@ -141,6 +148,8 @@ class Block:
 
         Entries that the solver would delete are replaced by the least that they can be within the bounds of x, which
         leaves the cut valid.
+
+        `cut` belongs to this block. Linear in the master's variables.
         """
         scale = self.scale(cut)
         g, constant = cut.gradient * scale, cut.constant * scale
@@ -170,7 +179,10 @@ class Angular:
     blocks: tuple[Block, ...]
 
     def master(self) -> LinearProgram:
-        """Return the master program: its own variables and one cost variable for each block."""
+        """Return the master program: its own variables and one cost variable for each block.
+
+        Cost variables come last, within what :meth:`Block.extent` states; no cut is in it yet. Linear in the entries.
+        """
         from scipy.sparse import csr_array, hstack
 
         program, count = self.program, len(self.blocks)
@@ -188,6 +200,8 @@ class Angular:
 
 def split(program: LinearProgram, blocks: ArrayLike) -> Angular:
     """Take a block-angular program apart.
+
+    Linear in the entries of the matrix for each block. Blocks are numbered from 0 in ascending order of their labels.
 
     Parameters
     ----------

@@ -320,7 +320,7 @@ class _Master:
         self.cuts.append(cut)
 
     def sum_of_blocks(self) -> NDArray[np.float64]:
-        """Return multipliers ``(rows,)`` that count every cut once and no other row.
+        """Return multipliers ``(rows,)`` that count every cut once, undoing its scale, and no other row.
 
         While there is one cut for each block.
         """

@@ -84,6 +84,8 @@ class LinearModel:
     def add_rows(self, matrix: object, lower: ArrayLike, upper: ArrayLike) -> None:
         """Append rows ``lower <= matrix @ x <= upper``.
 
+        All rows are copied: linear in the entries of the whole program.
+
         Parameters
         ----------
         matrix
@@ -145,6 +147,8 @@ class LinearModel:
 
     def set_cost(self, cost: ArrayLike) -> None:
         """Replace the cost in place; shape (n,).
+
+        The basis stays. SolverError if HiGHS would change a number.
 
         Raises
         ------
