@@ -100,7 +100,7 @@ _UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
 def day_of(value: object, form: str) -> int | None:
     """Return the day of a cell as a proleptic ordinal, or ``None`` for a cell in another format.
 
-    A month, a quarter or a year alone gives its first day. Names of months are English, whole or three letters, in
+    A month or a quarter alone gives its first day. Names of months are English, whole or three letters, in
     any case. Two digits of a year are read in the century that the form states. A date, with a time or without, is
     read whatever the form is.
 

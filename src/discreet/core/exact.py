@@ -193,7 +193,7 @@ def exp_floor(x: Fraction, bits: int) -> int:
 def exp_ceil(x: Fraction, bits: int) -> int:
     """Smallest integer that we can prove to be at least ``2^bits e^x``.
 
-    For ``x <= 0`` it is above that by less than 2, for positive x by less than a part of ``2^-bits``. Arguments and
+    For ``x <= 0`` it is above that by less than 2, for positive x by a part of ``2^(1 - bits)`` at most. Arguments and
     cost are those of :func:`exp_floor`.
 
     The mirror image of :func:`exp_floor`; see there.

@@ -171,7 +171,7 @@ class ApproxDP:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``epsilon`` and ``delta`` as exact text, and ``neighbors``."""
         return {"kind": "approx-dp", **_plain(self)}
 
 
@@ -242,7 +242,7 @@ class Scope:
     joined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON, keyed by parameter; the epsilon is exact text or ``None``."""
         return _plain(self)
 
     @classmethod
@@ -401,7 +401,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``epsilon``, ``unit``, ``radius``, ``scope``; exact text, or ``None``."""
         return {"kind": "metric-dp", **_plain(self)}
 
 
@@ -464,7 +464,7 @@ class KAnonymity:
         return state("k-anonymity", k=self.k, columns=columns, units=f"{self.unit}s")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the unit where it is not the record."""
+        """Return a dict for JSON: ``kind``, ``k``, ``quasi_identifiers``, and ``unit`` unless it is the record."""
         plain = {"kind": "k-anonymity", **_plain(self)}
         if self.unit == "record":
             del plain["unit"]

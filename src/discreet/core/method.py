@@ -64,7 +64,9 @@ class MethodRecord:
             raise InvalidProblemError(self.name, "a guarantee, or why there is none", came)
 
     def make(self, **options: object) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
-        """Load the method and make it; fields that are not named have their defaults.
+        """Load the method and make it; `options` are its fields, and those that are not named have their defaults.
+
+        The first call imports its module.
 
         Raises
         ------
@@ -74,7 +76,10 @@ class MethodRecord:
         return load(self.where, "method", self.name)(**options)
 
     def is_of(self, method: object) -> bool:
-        """Whether an instance belongs to this record: it has its class, or its function returns an equal one."""
+        """Whether an instance belongs to this record: it has its class, or its function returns an equal one.
+
+        The method is loaded only if the instance is of the same module.
+        """
         module, _, maker = self.where.partition(":")
         kind = type(method)
         if kind.__module__ != module:

@@ -115,6 +115,8 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """Format rows of cells in aligned columns, two spaces apart.
 
+    The text has one line a row, without spaces at its end. ValueError for rows of different length.
+
     Parameters
     ----------
     rows
@@ -144,7 +146,9 @@ def _is_plain(one: str) -> bool:
 
 
 def at_least(value: Number, digits: int = 6, unit: str = "") -> str:
-    """Format a lower bound, rounded down to some significant digits; the integer part is never rounded away.
+    """Format a lower bound, rounded down to `digits` significant digits; the integer part is never rounded away.
+
+    `unit` follows after a space. ``None`` is "none"; infinities and NaN are words.
 
     Examples
     --------
@@ -199,7 +203,9 @@ def interval(low: Number, high: Number, digits: int = 6) -> tuple[str, str]:
 
 
 def share(value: Number, decimals: int = 2) -> str:
-    """Format a share or a probability in percent, rounded to the nearest; 0 % and 100 % are exact.
+    """Format a share or a probability (1 is 100 %) in percent with `decimals`, rounded to the nearest.
+
+    Only 0 and 1 are printed as 0 % and 100 %; ``None`` is "none".
 
     Examples
     --------
@@ -210,7 +216,7 @@ def share(value: Number, decimals: int = 2) -> str:
 
 
 def share_at_least(value: Number, decimals: int = 2) -> str:
-    """Format a lower bound on a share in percent, rounded down.
+    """Format a lower bound on a share (1 is 100 %) in percent with `decimals`, rounded down; ``None`` is "none".
 
     Examples
     --------
@@ -221,7 +227,7 @@ def share_at_least(value: Number, decimals: int = 2) -> str:
 
 
 def share_at_most(value: Number, decimals: int = 2) -> str:
-    """Format an upper bound on a share in percent, rounded up.
+    """Format an upper bound on a share (1 is 100 %) in percent with `decimals`, rounded up; ``None`` is "none".
 
     Examples
     --------
@@ -260,6 +266,8 @@ def _with_words(words: str, shown: str, end: int, value: Number) -> str:
 def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
     """Format ``(upper - lower) / upper`` in percent, computed exactly and rounded up; 0 % where the bounds meet.
 
+    The text is "none" where a bound is ``None`` or the upper one is not finite.
+
     Examples
     --------
     >>> gap(0.75, 1.0), gap(0.0, 0.0), gap(None, 1.0)
@@ -284,7 +292,9 @@ def bounds(lower: Number, upper: Number) -> str:
 
 
 def optimum(lower: Number, upper: Number, tolerance: Fraction = Fraction(1, 10**9)) -> str:
-    """Format how near to the optimum a loss is proved to be; nothing, if the gap is above a tolerance.
+    """Format how near to the optimum a loss is proved to be: "optimal", or within the relative `tolerance`; else "".
+
+    It is "" too where a bound is ``None`` or the upper one is not finite.
 
     Examples
     --------
@@ -301,7 +311,7 @@ def optimum(lower: Number, upper: Number, tolerance: Fraction = Fraction(1, 10**
 
 
 def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> str:
-    """Format the message about a gap that was asked for and not reached.
+    """Return the message about a relative gap `target` that was asked for and not reached; `scope` follows its number.
 
     Examples
     --------

@@ -123,7 +123,11 @@ class Pace:
         return f"{text}, about {seconds_left(left)} left"
 
     def _search(self, step: Progress, elapsed: float) -> str:
-        """Return the text of a step of a search, whose time left is no more than its limit leaves."""
+        """Return the text of a step of a search, whose time left is no more than its limit leaves.
+
+        `elapsed` is seconds since the start. The time left is extrapolated from the logarithm of the gap; without a
+        target and a limit of time only the step's own text is returned.
+        """
         text, estimate = str(step), math.inf
         if self._target and step.gap is not None and step.gap > self._target:
             first = self._begun

@@ -90,7 +90,10 @@ class ReleaseOutputs(Protocol):
         ...
 
     def place(self, packed: bytes) -> Mapping[str, str]:
-        """Write, sync and rename what :meth:`pack` rendered; return the SHA-256 of each file by path."""
+        """Write, sync and rename what :meth:`pack` rendered; return the SHA-256 of each file by path.
+
+        `packed` is what :meth:`pack` returned; paths are texts, digests in hexadecimal.
+        """
         ...
 
 
@@ -141,7 +144,10 @@ class _PlainBudget:
         self._budget = budget
 
     def open_release(self, dataset: str, guarantee: Guarantee, **_stated: object) -> None:
-        """Charge the budget, if there is one; other facts of the release are not kept."""
+        """Charge the budget, if there is one, by its ``reserve``; other facts of the release are not kept.
+
+        Returns ``None``, as what is left is not known. BudgetError if the budget refuses.
+        """
         if self._budget is not None:
             self._budget.reserve(dataset, guarantee)
 
@@ -188,6 +194,9 @@ def run_release(
     outputs: ReleaseOutputs | None = None,
 ) -> Release[ResultT]:
     """Check, charge, read, draw, verify, spool, write and record one release, in this order.
+
+    `prepare` and `draw` are called once each, without arguments. InvalidProblemError also before anything for a
+    dataset without a budget, or the reverse; CertificateError, after the charge, where a check of the result failed.
 
     Parameters
     ----------
@@ -261,7 +270,10 @@ def run_release(
 
 @contextmanager
 def _freed_on_failure(ledger: ReleaseLedger, release_id: str) -> Iterator[None]:
-    """Free a charge if its release fails before the marker "reading" is on the disk."""
+    """Free a charge if its release fails before the marker "reading" is on the disk.
+
+    A context manager; the error is raised again. Where the charge can't be freed, it stays.
+    """
     try:
         yield
     except BaseException:
@@ -273,7 +285,11 @@ def _freed_on_failure(ledger: ReleaseLedger, release_id: str) -> Iterator[None]:
 
 @contextmanager
 def _charge_stands(*, charged: bool) -> Iterator[None]:
-    """State in any error that the charge stays."""
+    """State in any error that the charge stays.
+
+    A context manager. Where nothing was `charged`, errors pass unchanged. InvalidProblemError is raised anew with the
+    fact in its text, OSError as ChargedError, and any other error with a note.
+    """
     try:
         yield
     except InvalidProblemError as error:
@@ -296,7 +312,10 @@ def _charge_stands(*, charged: bool) -> Iterator[None]:
 
 @contextmanager
 def _result_kept(recovery: str) -> Iterator[None]:
-    """Replace an error after the spool by the command that recovers the result."""
+    """Replace an error after the spool by the command that recovers the result.
+
+    A context manager. Without a `recovery` command errors pass unchanged; KeyboardInterrupt and the like get a note.
+    """
     try:
         yield
     except BaseException as error:

@@ -157,6 +157,8 @@ def row_on_map(
 ) -> str:
     """Draw where one secret is reported: discs whose area is the chance, a ring where it truly is.
 
+    The text is "" for points that are not ``(n, 2)`` or fewer than two. At most 800 reports are drawn.
+
     Parameters
     ----------
     points
@@ -197,7 +199,11 @@ def row_on_map(
 
 
 def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
-    """Return an SVG of points ``(n, 2)``, at most some hundred of them, evenly chosen; "" where they can't be drawn."""
+    """Return an SVG of points ``(n, 2)``, at most 800 of them, evenly chosen; "" where they can't be drawn.
+
+    `metric` is the space's, ``"haversine"`` for latitude and longitude; `label` is for screen readers. Fewer than two
+    points, or other dimensions, are not drawn.
+    """
     if points is None or not _drawable(points):
         return ""
     placed = _on_page(points, metric)
@@ -208,6 +214,8 @@ def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
 
 def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
     """Draw a bar for each name, in the order that is given; nothing without a positive height.
+
+    At most 40 bars are drawn; the caption counts the others.
 
     Parameters
     ----------
@@ -251,6 +259,9 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
     """Return an SVG of a table of probabilities ``(n, k)``, the largest darkest.
 
     A large table is averaged over blocks.
+
+    Probabilities are finite and not negative. More than 40 rows or columns are averaged; entries below half a percent
+    of the largest are not drawn.
     """
     table = chances
     for axis in (0, 1):
@@ -277,7 +288,10 @@ def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of a
 
 
 def rows_of(lines: Sequence[tuple[str, object]]) -> str:
-    """Return an HTML table of names and values."""
+    """Return an HTML table of names and values.
+
+    Both are escaped.
+    """
     body = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in lines
     )

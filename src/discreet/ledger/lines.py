@@ -134,6 +134,8 @@ def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
     """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges.
 
     A line whose hash does not follow from those before is refused as damage.
+
+    One hash for each line.
     """
     stored = "SELECT name, granted, created, digest FROM datasets ORDER BY rowid"
     grants = db.execute(stored).fetchall()
@@ -196,7 +198,10 @@ def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
 
 
 def digest_at(book: Book, count: int) -> str:
-    """Return the digest of the first `count` lines of a ledger: ``count:`` and 96 hexadecimal digits."""
+    """Return the digest of the first `count` lines of a ledger: ``count:`` and 96 hexadecimal digits.
+
+    `count` is at most the number of lines, else IndexError; a book of version 1 has no digests.
+    """
     mark = mac(book.salt, "ledger")[:32]
     return f"{count}:{mark}{mac(book.salt, 'lines', count, book.digests[count])}"
 

@@ -527,7 +527,7 @@ def _weight(weight: object) -> int:
 
 
 def split_limbs(rows: list[list[int]], n_limbs: int) -> NDArray[np.uint64]:
-    """Return the limbs of non-negative integers, shape ``(n_limbs, rows, columns)``, most significant first."""
+    """Return integers below ``2^(62 n_limbs + 2)`` as 62-bit limbs ``(n_limbs, rows, columns)``, the highest first."""
     table = np.asarray(rows, dtype=object)
     limbs = np.empty((n_limbs, *table.shape), dtype=np.uint64)
     mask = (1 << LIMB_BITS) - 1
@@ -538,7 +538,7 @@ def split_limbs(rows: list[list[int]], n_limbs: int) -> NDArray[np.uint64]:
 
 
 def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
-    """Natural logarithms of the weights, and a bound on their absolute error.
+    """Natural logarithms of the weights, and a bound on their absolute error; ``O(n_secrets n_reports)`` a limb.
 
     Returns
     -------

@@ -366,7 +366,11 @@ class AnchoredChannel:
     def _lattice_totals(
         self, places: NDArray[np.int64], table: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return ``(n,)`` sums of weights outside of balls, from ``(n, 2)`` lattice places and weights by distance."""
+        """Return ``(n,)`` int64 sums of the weights that secrets on a lattice would have without balls, lifts included.
+
+        `places` ``(n, 2)`` are rows and columns of the secrets, `table` the 62-bit decay by row and column distance.
+        For each secret, the reports within reach of its tails.
+        """
         from discreet.core.kernels.distances import lattice_totals
 
         rows, columns = places[self.centers].T

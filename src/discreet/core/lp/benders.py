@@ -294,7 +294,7 @@ class _Master:
         return len(self.origin)
 
     def add(self, rows: AddedRows) -> int:
-        """Append rows of the caller; return how many."""
+        """Append rows of the caller, in the master's variables, to the model in place; return how many."""
         from scipy.sparse import csr_array, hstack
 
         matrix = csr_array(rows.matrix)
@@ -444,7 +444,7 @@ class _Loop:
         return "iteration limit"
 
     def _solve_master(self) -> LPSolution:
-        """Solve the master by the simplex method, and once more without its basis if that fails."""
+        """Solve the master by the simplex method, once more without its basis on a SolverError, or raise the second."""
         how = {"method": "simplex", **self._how()}
         try:
             return self.master.model.solve(**how)
@@ -465,7 +465,7 @@ class _Loop:
         return {"time_limit": left, "threads": options.threads, "tolerance": options.tolerance}
 
     def _start(self, block: Block) -> None:
-        """Add the cut from the block's optimum without the rows that hold the master's variables."""
+        """Add the cut from the optimum of the block's program without the master's rows: one linear program."""
         alone, rows = block.alone()
         duals = np.zeros(len(block.rows))
         row_duals = solve(alone, **self._how()).row_duals

@@ -56,7 +56,10 @@ class Law:
     runs: int
 
     def bounds(self, outcome: Hashable) -> tuple[Fraction, Fraction]:
-        """Bracket the probability of an outcome: its explored mass, and that plus all unexplored mass."""
+        """Bracket the probability of an outcome: its explored mass, and that plus all unexplored mass.
+
+        Both ends are exact; an outcome that was never seen has the lower end 0.
+        """
         least = self.masses.get(outcome, Fraction(0))
         return least, least + self.unexplored
 

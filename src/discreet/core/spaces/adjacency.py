@@ -298,6 +298,8 @@ class Adjacency:
 
         A channel that keeps ``epsilon`` on these edges keeps ``epsilon * stretch`` for all pairs.
 
+        The cost is that of :meth:`shortest_paths`, and ``O(n^2)``.
+
         Parameters
         ----------
         space
@@ -334,6 +336,9 @@ class Adjacency:
 
     def covers(self, stated: Distances | Adjacency) -> bool:
         """Whether every stated pair is joined by a path of these edges of at most its stated length.
+
+        The cost is that of :meth:`shortest_paths` for a space; for a graph, a Dijkstra search from each first secret
+        of its edges, within its longest edge.
 
         Parameters
         ----------
@@ -380,7 +385,10 @@ class Adjacency:
         return self.n <= measures.DENSE_LIMIT and 8 * len(self) > self.n**2
 
     def subgraph(self, edges: NDArray[np.integer]) -> Adjacency:
-        """Return a graph on all secrets with the edges at the given rows of ``pairs``, in the order given."""
+        """Return a graph on all secrets with the edges at the given rows of ``pairs``, in the order given.
+
+        `edges` is ``(m,)``; lengths are copied.
+        """
         return Adjacency(self.n, self.pairs[edges], self.lengths[edges], self.scale_bits)
 
     def _same(self, n: int, scale_bits: int, field: str) -> None:

@@ -42,6 +42,8 @@ _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 def distance_checks(space: MetricSpace) -> list[Check]:
     """Compare stored distances with their mirror images, and with the true ones where there are points.
 
+    Without a matrix the space refuses with InvalidProblemError. ``O(n^2 dimensions)``, and integers for close pairs.
+
     Parameters
     ----------
     space

@@ -97,6 +97,8 @@ def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
 def unify_longitudes(points: NDArray[np.float64], field: str = "points") -> NDArray[np.float64]:
     """Count longitudes on both sides of the 180th meridian from 0 to 360, and refuse a table with two conventions.
 
+    In degrees; a changed array is a new one. There is at least one row.
+
     Parameters
     ----------
     points
@@ -172,6 +174,9 @@ def ground_factor(latitudes: ArrayLike) -> float:
 
 def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
     r"""Compute upper bounds on the geodesics of WGS 84 between places, in kilometers.
+
+    Returns ``(n, n)`` float64, 0 or nearly so on the diagonal; ``O(n^2)``. InvalidProblemError for places out of
+    range.
 
     Parameters
     ----------
@@ -325,6 +330,8 @@ def azimuthal(points: ArrayLike, *, shortest: float = 1e-9) -> NDArray[np.float6
     With the place c on the sphere in the mean direction of all places, a place at the great-circle distance r from c
     goes to the distance r from the origin, at its bearing. Lengths are true along bearings and longer by
     :math:`\theta / \sin\theta`, :math:`\theta = r / R`, across them: by a part in :math:`10^7` at 5 km.
+
+    Linear. InvalidProblemError for places out of range.
 
     Parameters
     ----------

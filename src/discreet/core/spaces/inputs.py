@@ -57,7 +57,12 @@ def unit_name(unit: object, metric: str) -> str:
 
 
 def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
-    """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong."""
+    """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong.
+
+    Coordinates become float64; they must be below ``2^100``, and integers at most ``2^53``. `metric` adds its own
+    limits: degrees for ``"haversine"``, a direction for ``"angular"``, and the unit ball for ``"hyperbolic"``, one
+    exact sum of squares for each point. InvalidProblemError for others.
+    """
     array = array_of(points, "points", "an array (n, dimensions)", np.float64).copy()
     if (
         isinstance(points, np.ndarray)
@@ -161,6 +166,8 @@ def edge_table(
     n: int, edges: ArrayLike, lengths: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """Read the edges of a connected graph, of parallel ones the shortest, with lengths rounded down.
+
+    ``O(m log m)``. At most 5120 nodes.
 
     Returns
     -------
