@@ -100,7 +100,7 @@ _UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
 def day_of(value: object, form: str) -> int | None:
     """Return the day of a cell as a proleptic ordinal, or ``None`` for a cell in another format.
 
-    A month or a quarter alone gives its first day. Names of months are English, whole or three letters, in
+    A month or a quarter alone gives its first day. Names of months are English, whole, of three letters or "Sept", in
     any case. Two digits of a year are read in the century that the form states. A date, with a time or without, is
     read whatever the form is.
 
@@ -227,6 +227,8 @@ _SPANS = (
 
 def span_of(text: str) -> tuple[int, int] | None:
     """Return the first and the last day of a named span of the calendar, as day numbers; ``None`` for any other text.
+
+    Both are proleptic ordinals, and included; a span that the calendar does not have is ``None`` too.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Guarantees are data: exact parameters, the neighbors or the metric, and the sentence that they mean.
 
-Nothing here computes noise or trusts a mechanism. A guarantee refuses at birth what it cannot mean, composes only
-with what it can be composed with, and implies only what follows by a proof. Every conversion rounds towards the
-pessimist, that is, upwards.
+Nothing here computes noise or trusts a mechanism. A guarantee refuses parameters without a meaning. What is printed
+is rounded upwards.
 
 Trusted: the guarantee rests on this code, which states it.
 """
@@ -47,7 +46,6 @@ _MEANING: dict[str, str] = {
     "add-remove-person": "all records of one person added or removed",
     "replace-person": "all records of one person replaced",
 }
-
 
 _UNIT_WORD = r"°?[^\W\d_]{1,16}[0-9]?"
 _UNIT = re.compile(rf"1|%|°|{_UNIT_WORD}(?:-{_UNIT_WORD})?")
@@ -541,6 +539,7 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
 
 
 def _from_dict(data: dict[str, Any]) -> Guarantee:
+    """Return the guarantee of its ``kind``; missing keys and other types raise errors of Python's."""
     match data.get("kind"):
         case "pure-dp":
             return PureDP(data["epsilon"], data["neighbors"])

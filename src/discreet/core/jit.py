@@ -124,7 +124,10 @@ class _Compilation:
                 self.since = time.perf_counter()
 
     def end(self) -> None:
-        """Note that a compilation ends; add the seconds in which any ran."""
+        """Note that a compilation ends; add the seconds in which any ran.
+
+        It must follow a :meth:`begin`.
+        """
         with self.lock:
             self.depth -= 1
             if self.depth == 0:
@@ -147,7 +150,10 @@ _compilation = _Compilation()
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Count the time in which the compiler is loaded as time of compilation."""
+    """Count the time in which the compiler is loaded as time of compilation.
+
+    A context manager.
+    """
     _compilation.begin()
     try:
         yield
@@ -195,7 +201,10 @@ def _compile(function: F, **options: Any) -> F:  # noqa: ANN401 - options of num
 
 
 def _without_entry(compiled: F) -> F:
-    """Refuse calls from Python, which would jump to nowhere; plain functions stay as they are."""
+    """Refuse calls from Python, which would jump to nowhere; plain functions stay as they are.
+
+    `compiled` is changed in place and returned; a call from Python raises TypeError.
+    """
     name, base = compiled.__name__, type(compiled)
     if not hasattr(compiled, "py_func"):
         return compiled
@@ -357,7 +366,10 @@ class Compiled:
             files._save_index({key: name})
 
     def load(self, key: object) -> object | None:
-        """Read the compiled form for some types, or ``None`` if there is none, it is damaged or can't be read."""
+        """Read the compiled form for some types, or ``None`` if there is none, it is damaged or can't be read.
+
+        `key` is what numba made of the types.
+        """
         try:
             return cast("object | None", self._files(key).load(key))
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
@@ -373,7 +385,10 @@ class Compiled:
 
 
 def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
-    """Use separate cache files for each combination of argument types, if this version of numba allows it."""
+    """Use separate cache files for each combination of argument types, if this version of numba allows it.
+
+    The cache of `compiled` is replaced in place; nothing happens where numba has none of the kind.
+    """
     cache = getattr(compiled, "_cache", None)
     impl = getattr(cache, "_impl", None)
     if cache is not None and impl is not None and hasattr(cache, "_cache_file"):
@@ -386,7 +401,10 @@ def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
 
 @cache
 def _sources(folder: str) -> tuple[tuple[str, int, int], ...]:
-    """Return name, time and size of the sources in a folder: a compiled kernel is stale once one of them changes."""
+    """Return name, time and size of the sources in a folder: a compiled kernel is stale once one of them changes.
+
+    Times are in nanoseconds, sizes in bytes; sorted by name, and empty for a folder that can't be read.
+    """
     sources = []
     with suppress(OSError):
         for file in os.scandir(folder):

@@ -218,12 +218,17 @@ class Methods(Mapping[str, MethodRecord]):
         raise unknown_name(field, name, sorted(self if allowed is None else allowed))
 
     def records_of(self, method: object) -> list[MethodRecord]:
-        """List the records to which an instance belongs, the one that it equals first; empty if there are none."""
+        """List the records to which an instance belongs, the one that it equals first; empty if there are none.
+
+        Each record of the instance's module is loaded, and made once to compare.
+        """
         records = [record for record in self.values() if record.is_of(method)]
         return sorted(records, key=lambda record: method != record.make())
 
     def name_of(self, method: object) -> str:
         """Return the registered name of an instance, else the name of its class.
+
+        A method that is not registered is not refused.
 
         Examples
         --------

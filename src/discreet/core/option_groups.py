@@ -91,6 +91,8 @@ class OptionRow:
         """Read the value from a form's text: one on each line if the option may be repeated.
 
         A blank text means the default.
+
+        InvalidProblemError for a text that the option cannot read.
         """
         if not text.strip(" \n"):
             return self.default
@@ -99,7 +101,11 @@ class OptionRow:
         return self.value(text.strip(" \n"))
 
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any type
-        """Convert a value as Typer read it; ``None`` stays ``None``, or becomes ``()`` if that is the default."""
+        """Convert a value as Typer read it; ``None`` stays ``None``, or becomes ``()`` if that is the default.
+
+        `typed` is a text, or a list of texts for an option that may be repeated, which becomes a tuple. The option's
+        own reader comes first, and its errors pass through.
+        """
         if typed is None:
             return () if self.default == () else None
         if self.option.read is not None:

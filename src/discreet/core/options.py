@@ -272,8 +272,6 @@ def array_of(
 
     Masked entries are refused, and so are complex numbers where a `kind` is given: NumPy would leave something out.
 
-    So is what NumPy would make by leaving something out: a mask, or the imaginary part of numbers.
-
     Parameters
     ----------
     values

@@ -461,7 +461,7 @@ def public_facts(
     """Return what a text about a release states, names with values: nothing that depends on how long it took.
 
     Without that method there is a pair for the method alone. The first pair is the guarantee; `budget_left` is
-    rounded down to 7 digits.
+    rounded down.
 
     Parameters
     ----------

@@ -429,7 +429,11 @@ def decimal_down(value: Fraction) -> str:
 
 
 def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> str:
-    """Format a number to some significant digits with a decimal rounding mode, if huge or tiny with an exponent."""
+    """Format a number to some significant digits with a decimal rounding mode, if huge or tiny with an exponent.
+
+    `rounding` is a mode of :mod:`decimal`, `digits` at least that many if the integer part is longer; `unit` follows
+    after a space. ``None``, infinities and NaN are words.
+    """
     if value is None:
         return "none"
     if isinstance(value, float) and not math.isfinite(value):
@@ -443,7 +447,11 @@ def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> s
 
 
 def _percent(value: Number, decimals: int, rounding: str) -> str:
-    """Format a share as a percentage with some decimals, never as 0 or 100 % unless it is that."""
+    """Format a share as a percentage with some decimals, never as 0 or 100 % unless it is that.
+
+    `value` 1 is 100 %; `rounding` is a mode of :mod:`decimal`. ``None`` is "none"; close to 0 or 100 the text is
+    "below" or "above" with the nearest number.
+    """
     if value is None:
         return "none"
     percent = 100 * Fraction(value)

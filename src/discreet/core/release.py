@@ -79,13 +79,18 @@ class ReleaseOutputs(Protocol):
         ...
 
     def opened(self) -> AbstractContextManager[None]:
-        """Open the outputs beside their targets and reserve space; refuse targets that can't be written."""
+        """Open the outputs beside their targets and reserve space; refuse targets that can't be written.
+
+        A context manager, which closes them at its end. Raises InvalidProblemError.
+        """
         ...
 
     def pack(self, made: Release[Any], left: Amounts | None) -> bytes:
         """Render all outputs of a verified release; `left` is what its budget has left, if it has one.
 
         It raises only if the first output can't be rendered. For a later one :meth:`place` raises, once all is written.
+
+        `made` is the release; `left` are exact fractions, in the order of the limit's parameters.
         """
         ...
 
@@ -117,19 +122,31 @@ class ReleaseLedger(Protocol):
         ...
 
     def begin_reading(self, release_id: str) -> None:
-        """Record durably that private data are about to be read; the charge can't be freed afterwards."""
+        """Record durably that private data are about to be read; the charge can't be freed afterwards.
+
+        `release_id` is that of :meth:`open_release`; InvalidProblemError where the charge was freed.
+        """
         ...
 
     def free(self, release_id: str) -> bool:
-        """Free the charge if no reading began; return whether it was freed."""
+        """Free the charge if no reading began; return whether it was freed.
+
+        False for an unknown release as well.
+        """
         ...
 
     def spool(self, release_id: str, packed: bytes) -> None:
-        """Store the rendered outputs durably beside the ledger."""
+        """Store the rendered outputs durably beside the ledger.
+
+        `packed` is what :meth:`ReleaseOutputs.pack` rendered.
+        """
         ...
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output, and remove the spool."""
+        """Record the SHA-256 of each output, and remove the spool.
+
+        `digests` maps paths to SHA-256 in hexadecimal.
+        """
         ...
 
     def recovery(self, release_id: str) -> str:
@@ -152,18 +169,20 @@ class _PlainBudget:
             self._budget.reserve(dataset, guarantee)
 
     def begin_reading(self, release_id: str) -> None:
-        pass
+        """Do nothing: such a charge is never freed."""
 
     def free(self, release_id: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        """Return False: such a charge is never freed."""
         return False
 
     def spool(self, release_id: str, packed: bytes) -> None:
-        pass
+        """Do nothing: such a budget has no spool."""
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        pass
+        """Do nothing: such a budget keeps no state of a release."""
 
     def recovery(self, release_id: str) -> str:  # noqa: ARG002 - as the protocol has it
+        """Return "": without a spool nothing can be recovered."""
         return ""
 
 

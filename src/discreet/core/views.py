@@ -99,12 +99,18 @@ def view(
 
 
 def folded(summary: str, body: str) -> str:
-    """Fold HTML of ours behind a line of text."""
+    """Fold HTML of ours behind a line of text.
+
+    `summary` is escaped, `body` is not.
+    """
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
 def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 - of one caller
-    """Return the sentence on a certificate: claimed, verified or failed."""
+    """Return the sentence on a certificate: claimed, verified or failed.
+
+    Without a check the certificate has not passed.
+    """
     n = len(certificate.checks)
     if certificate.passed and not verified:
         return "Claimed: discreet.verify checks it"
@@ -281,7 +287,10 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
 
 
 def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of any library
-    """Return the first rows of a published table as the HTML of its library; "" if it has none."""
+    """Return the first rows of a published table as the HTML of its library; "" if it has none.
+
+    `table` is a frame of any library with ``head``; `rows` how many are shown.
+    """
     head = getattr(table, "head", None)
     shown = getattr(head(rows), "_repr_html_", None) if callable(head) else None
     return str(shown()) if callable(shown) else ""
@@ -299,7 +308,10 @@ def rows_of(lines: Sequence[tuple[str, object]]) -> str:
 
 
 def plan_view(guarantee: object, lines: str, picture: str = "") -> str:
-    """Return HTML of a plan: what it promises, a picture, and its lines, each a name, two spaces and a text."""
+    """Return HTML of a plan: what it promises, a picture, and its lines, each a name, two spaces and a text.
+
+    A line without two spaces becomes a name alone. `picture` is HTML and not escaped.
+    """
     pairs = []
     for line in lines.split("\n"):
         name, gap, rest = line.partition("  ")

@@ -92,7 +92,10 @@ class Block:
     upper: NDArray[np.float64]
 
     def alone(self) -> tuple[LinearProgram, NDArray[np.int64]]:
-        """Return the program without the rows in which the master's variables occur, and the indices of its rows."""
+        """Return the program without the rows in which the master's variables occur, and the indices of its rows.
+
+        Variables and their bounds stay. Linear in the entries.
+        """
         own = np.flatnonzero(np.diff(self.linking.indptr) == 0)
         program = self.program
         free_program = LinearProgram(
@@ -106,7 +109,10 @@ class Block:
         return free_program, own
 
     def extent(self) -> tuple[float, float]:
-        """Return a lower and an upper bound on the cost from the bounds of the variables alone, rounded outward."""
+        """Return a lower and an upper bound on the cost from the bounds of the variables alone, rounded outward.
+
+        In the unit of the cost; linear in the variables, whose bounds are finite.
+        """
         ends = self.program.cost * np.stack([self.program.lower, self.program.upper])
         slack = _EPS * len(ends.T) * float(np.abs(ends).max(axis=0).sum())
         return float(ends.min(axis=0).sum()) - slack, float(ends.max(axis=0).sum()) + slack
@@ -269,6 +275,8 @@ def _blocks_of_rows(program: LinearProgram, place: NDArray[np.int64]) -> NDArray
     """Return the block of each row, ``(n_rows,)``; -1 for the master's.
 
     `place` is the block of each variable, -1 for the master's. A row that touches two blocks is refused.
+
+    InvalidProblemError names the blocks and the row. Linear in the entries.
     """
     matrix = program.matrix
     touched = place[matrix.indices]

@@ -322,7 +322,7 @@ class _Master:
     def sum_of_blocks(self) -> NDArray[np.float64]:
         """Return multipliers ``(rows,)`` that count every cut once, undoing its scale, and no other row.
 
-        While there is one cut for each block.
+        Made for the time when there is one cut for each block.
         """
         weights = [
             1 / scale if kind == "cut" else 0.0

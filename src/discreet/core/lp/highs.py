@@ -233,7 +233,10 @@ def read_basis(highs: Solver) -> Basis | None:
 
 
 def write_basis(highs: Solver, basis: Basis) -> None:
-    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts."""
+    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts.
+
+    `basis` has as many codes as the program has columns and rows; SolverError if HiGHS refuses it.
+    """
     import highspy
 
     codes = [highspy.HighsBasisStatus(code) for code in range(5)]
@@ -244,7 +247,11 @@ def write_basis(highs: Solver, basis: Basis) -> None:
 
 
 def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> None:
-    """Set the solver's options; time limits are in seconds from now on."""
+    """Set the solver's options; time limits are in seconds from now on.
+
+    `options` are those of the solve; for a mixed-integer program the limit of iterations is one of nodes. SolverError
+    for a value that HiGHS refuses.
+    """
     largest = 2**31 - 1
     limit = largest if options.iteration_limit is None else min(options.iteration_limit, largest)
     # A limit on iterations would also cut the small programs inside a mixed-integer search short.

@@ -256,6 +256,8 @@ def choose_between(
 ) -> int:
     """Choose an index by inversion with probability exactly proportional to a weight known between brackets.
 
+    Two bisections for each digit, and about ``log2(n) + 2`` digits; none of the weights is formed.
+
     Parameters
     ----------
     sums

@@ -108,6 +108,8 @@ class Inversion:
         """Return the int32 table of one step of bits.
 
         The next cell by cell and digit, or ``~value`` if it is decided.
+
+        `step` 0 reads the first digits at once, later ones a single bit. Linear in the cells and thresholds.
         """
         depth = self._first + step
         fan = 1 << self._first if step == 0 else 2

@@ -55,6 +55,8 @@ def has_features(source: object) -> bool:
 
     Which type the text names is not checked, nor whether the geometry is valid.
 
+    Constant time; the attribute is looked up.
+
     Examples
     --------
     >>> has_features({"type": "Point", "coordinates": (12.5, 41.9)}), has_features([(12.5, 41.9)])
@@ -67,6 +69,8 @@ def has_features(source: object) -> bool:
 
 def in_degrees(crs: object, field: str = "crs") -> float | None:
     """Read a coordinate system: ``None`` for longitude and latitude, else how many meters its unit has.
+
+    Names are read without their case. A system that is neither, such as one in radians, is refused too.
 
     Parameters
     ----------

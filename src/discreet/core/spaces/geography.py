@@ -54,6 +54,8 @@ _WGS84 = _Ellipsoid()
 def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
     """Read places as an array of latitude and longitude in degrees, and refuse what lies outside the ranges.
 
+    An array of float64 is returned as it is, not copied.
+
     Parameters
     ----------
     points
@@ -294,6 +296,8 @@ def to_plane(points: ArrayLike, origin: ArrayLike) -> NDArray[np.float64]:
 
     For cities: at 50 km from the origin, at latitudes below 60 degrees, lengths are distorted by less than 1.5 %. It is
     for laying out cells and drawing maps, never for a privacy claim, whose distances come from :func:`great_circle`.
+
+    Linear. East is counted the shorter way around.
 
     Parameters
     ----------

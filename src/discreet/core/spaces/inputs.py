@@ -45,6 +45,8 @@ def positive_count(value: object, field: str, most: int | None = None) -> int:
 def unit_name(unit: object, metric: str) -> str:
     """Read the name of a unit; some metrics have one of their own.
 
+    Returns the name as it is.
+
     Raises
     ------
     InvalidProblemError
@@ -99,6 +101,8 @@ def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
 
 def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
     """Read a distance matrix, round it down to integers and close it in ``O(n^3)``; the caller's array is not changed.
+
+    Entries are rounded down, of two mirrored ones the lesser counts. At most 5120 rows.
 
     Returns
     -------
