@@ -145,7 +145,13 @@ def formats_of(values: Iterable[object]) -> list[str]:
     """List the formats that all texts among the values have, in the order of :data:`FORMATS`.
 
     Empty where there is none. A format is left out where a usual one, of which it is a variant, fits as well. Dates
-    fit every format; without any text, all formats are listed. One match for each text and format that is still left.
+    fit every format; without any text, all usual formats are listed. One match for each text and format that is still
+    left.
+
+    Examples
+    --------
+    >>> formats_of(["03/04/1980", "05/06/1990"]), formats_of(["03/04/1980", "25/06/1990"])
+    (['DD/MM/YYYY', 'MM/DD/YYYY'], ['DD/MM/YYYY'])
     """
     left = list(FORMATS)
     for value in values:

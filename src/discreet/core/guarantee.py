@@ -309,8 +309,7 @@ class MetricDP:
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
         epsilon that this implies for all pairs stands in `scope`.
     scope
-        Filled in by ``design``: the space, and what holds there beyond the radius; or the region, or the roads, whose
-        points are bound, all pairs of them.
+        Filled in by ``design``: the space, and what holds beyond the radius; or the region or roads, all points bound.
 
     Raises
     ------
@@ -576,6 +575,7 @@ def _factor(epsilon: str) -> str:
 
 
 def _json(value: object) -> object:
+    """Return a value as JSON has it: a fraction as exact text, a tuple as a list, a scope as a dict."""
     match value:
         case Scope() | PointScope():
             return value.to_dict()

@@ -150,10 +150,7 @@ _compilation = _Compilation()
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Count the time in which the compiler is loaded as time of compilation.
-
-    A context manager.
-    """
+    """Count the time in which the compiler is loaded as time of compilation: a context manager."""
     _compilation.begin()
     try:
         yield

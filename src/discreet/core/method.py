@@ -220,7 +220,7 @@ class Methods(Mapping[str, MethodRecord]):
     def records_of(self, method: object) -> list[MethodRecord]:
         """List the records to which an instance belongs, the one that it equals first; empty if there are none.
 
-        Each record of the instance's module is loaded, and made once to compare.
+        Records of the instance's module are loaded, and made to compare.
         """
         records = [record for record in self.values() if record.is_of(method)]
         return sorted(records, key=lambda record: method != record.make())

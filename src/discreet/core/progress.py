@@ -106,7 +106,10 @@ class Pace:
         self._target, self._time_limit = target, time_limit
 
     def __call__(self, step: Progress) -> str:
-        """Return the text of a step, which is later than those before."""
+        """Return the text of a step, which is later than those before.
+
+        `step` is of the same computation as those before. The time left needs two steps with times of one stage.
+        """
         if step.total is None and step.elapsed is not None:
             return self._search(step, step.elapsed)
         first, done = self._begun, step.done or 0
@@ -184,7 +187,11 @@ class Reporter:
         lower: float | None = None,
         upper: float | None = None,
     ) -> None:
-        """Report a stage, the share done and the bounds."""
+        """Report a stage, the share done and the bounds.
+
+        `stage` names the stage; `done` of `total` steps are done; `lower` and `upper` are bounds in the unit of the
+        loss. Nothing is done without ``on_progress``, whose errors pass through.
+        """
         if self._on_progress is not None:
             elapsed = None if self._clock is None else self._clock() - self._start
             self._on_progress(Progress(elapsed, stage, done, total, lower, upper))

@@ -320,10 +320,7 @@ class _Master:
         self.cuts.append(cut)
 
     def sum_of_blocks(self) -> NDArray[np.float64]:
-        """Return multipliers ``(rows,)`` that count every cut once, undoing its scale, and no other row.
-
-        Made for the time when there is one cut for each block.
-        """
+        """Return multipliers ``(rows,)`` that count every cut once, undoing its scale, and no other row."""
         weights = [
             1 / scale if kind == "cut" else 0.0
             for (kind, _), scale in zip(self.origin, self.scale, strict=True)

@@ -466,6 +466,8 @@ class MetricSpace:
 
         `indices` are ``(m,)``; with a matrix its ``m^2`` distances are copied.
 
+        Without a matrix the lengths of the source are taken over.
+
         Raises
         ------
         InvalidProblemError
