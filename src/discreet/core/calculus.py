@@ -203,7 +203,10 @@ def implies(a: Guarantee, b: Guarantee) -> bool:
 
 
 def _translated(a: PureDP, neighbors: str) -> Fraction | float:
-    """Epsilon of `a` under another relation; infinite where nothing follows."""
+    """Epsilon of `a` under another relation; infinite where nothing follows.
+
+    `neighbors` is the other relation. Adding or removing gives replacing at twice epsilon; nothing else follows.
+    """
     if a.neighbors == neighbors:
         return a.epsilon
     added, replaced = "add-remove-", "replace-"

@@ -203,6 +203,8 @@ class Certificate:
     def from_dict(cls, data: dict[str, Any]) -> Certificate:
         """Read what :meth:`to_dict` wrote; the verdict is computed anew.
 
+        `data` has the list ``checks``; its ``passed`` is not read.
+
         Raises
         ------
         KeyError

@@ -119,7 +119,7 @@ def to_positive(value: Exact, field: str) -> Fraction:
 
 
 def to_measure(value: Exact, field: str) -> Fraction:
-    """Read a budget or a distance as an exact fraction between 1e-300 and 1e300.
+    """Read `value`, a budget or a distance, as an exact fraction between 1e-300 and 1e300.
 
     Both the number and its inverse are then floats.
 

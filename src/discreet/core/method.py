@@ -207,6 +207,8 @@ class Methods(Mapping[str, MethodRecord]):
     ) -> MethodRecord:
         """Return the record of a name; underscores and spaces count as hyphens.
 
+        `field` names the argument in the message; `allowed` are by default all names.
+
         Raises
         ------
         InvalidProblemError

@@ -103,6 +103,8 @@ def one_line(value: object, most: int = 1_000) -> str:
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
     """Format names and values in two aligned columns, one line a pair; line breaks in values are escaped.
 
+    `pairs` are names with values, whose text is printed; each is cut after 1,000 characters.
+
     Examples
     --------
     >>> print(facts([("k", 5), ("rows", 12)]))
@@ -159,7 +161,9 @@ def at_least(value: Number, digits: int = 6, unit: str = "") -> str:
 
 
 def at_most(value: Number, digits: int = 6, unit: str = "") -> str:
-    """Format an upper bound, rounded up as :func:`at_least` rounds down.
+    """Format an upper bound, rounded up to `digits` significant digits; the integer part is never rounded away.
+
+    `unit` follows after a space. ``None`` is "none"; infinities and NaN are words.
 
     Examples
     --------
@@ -171,6 +175,8 @@ def at_most(value: Number, digits: int = 6, unit: str = "") -> str:
 
 def estimate(value: Number, digits: int = 6, unit: str = "") -> str:
     """Format a number that bounds nothing, rounded to the nearest at some significant digits; the integer part is kept.
+
+    `digits` is how many; `unit` follows after a space. ``None`` is "none"; infinities and NaN are words.
 
     Examples
     --------
@@ -193,6 +199,8 @@ def first_of(items: Sequence[object], most: int = MAX_LISTED) -> str:
 
 def interval(low: Number, high: Number, digits: int = 6) -> tuple[str, str]:
     """Format both ends of an interval, rounded outward.
+
+    `low` and `high` are formatted as by :func:`at_least` and :func:`at_most`, with `digits` significant digits.
 
     Examples
     --------
@@ -240,6 +248,8 @@ def share_at_most(value: Number, decimals: int = 2) -> str:
 def share_or_more(value: Number, decimals: int = 2) -> str:
     """Format a lower bound on a share with the words in front of it.
 
+    `value` 1 is 100 %, with `decimals`. The words are "at least".
+
     Examples
     --------
     >>> share_or_more(Fraction(19, 20)), share_or_more(0.99999999), share_or_more(1)
@@ -250,6 +260,8 @@ def share_or_more(value: Number, decimals: int = 2) -> str:
 
 def share_or_less(value: Number, decimals: int = 2) -> str:
     """Format an upper bound on a share with the words in front of it.
+
+    `value` 1 is 100 %, with `decimals`. The words are "at most".
 
     Examples
     --------
@@ -268,6 +280,8 @@ def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
 
     The text is "none" where a bound is ``None`` or the upper one is not finite.
 
+    `decimals` are those of the percentage.
+
     Examples
     --------
     >>> gap(0.75, 1.0), gap(0.0, 0.0), gap(None, 1.0)
@@ -281,6 +295,8 @@ def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
 
 def bounds(lower: Number, upper: Number) -> str:
     """Format a loss with its lower bound and, where both are known, the gap between them.
+
+    `lower` or `upper` may be ``None``, which is "none".
 
     Examples
     --------
@@ -313,6 +329,8 @@ def optimum(lower: Number, upper: Number, tolerance: Fraction = Fraction(1, 10**
 def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> str:
     """Return the message about a relative gap `target` that was asked for and not reached; `scope` follows its number.
 
+    `lower` and `upper` are the bounds reached; a `target` of 0.01 is 1 %.
+
     Examples
     --------
     >>> missed_gap(0.01, 0.75, 1.0), missed_gap(1e-6, 0.75, 1.0)
@@ -326,6 +344,8 @@ def excess(
     lower: float | Fraction | None, upper: float | Fraction | None, decimals: int = 2
 ) -> str:
     """Format ``upper / lower - 1`` in percent, computed exactly and rounded up; "none" without a positive bound.
+
+    `decimals` are those of the percentage.
 
     Examples
     --------
@@ -383,6 +403,8 @@ def seconds_left(value: float) -> str:
 
 def position(value: float | Fraction, decimals: int = 1) -> str:
     """Format a coordinate of a drawing, which no reader sees as a number.
+
+    `value` is in pixels or another unit of the drawing, rounded to `decimals`; ".0" is left out.
 
     Examples
     --------

@@ -118,6 +118,8 @@ class ReleaseLedger(Protocol):
 
         `stated` are facts for the record. Raises BudgetError where the budget or the disk does not suffice; nothing
         is charged then.
+
+        `guarantee` is the amount to charge, `release_id` 20 hexadecimal digits that are new.
         """
         ...
 
@@ -150,7 +152,10 @@ class ReleaseLedger(Protocol):
         ...
 
     def recovery(self, release_id: str) -> str:
-        """Command that recovers the result from the spool."""
+        """Command that recovers the result from the spool.
+
+        `release_id` is that of :meth:`open_release`; "" where there is no spool.
+        """
         ...
 
 

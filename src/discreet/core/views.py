@@ -128,6 +128,8 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     """Return pixel coordinates ``(n, 2)`` of points: x to the right, y upwards on the page, one scale for both.
 
     Latitude and longitude are drawn as on a map.
+
+    `metric` ``"haversine"`` means latitude and longitude; the picture is 220 pixels wide at most.
     """
     plane = points
     if metric == "haversine":
@@ -268,6 +270,8 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
 
     Probabilities are finite and not negative. More than 40 rows or columns are averaged; entries below half a percent
     of the largest are not drawn.
+
+    `label` is for screen readers.
     """
     table = chances
     for axis in (0, 1):

@@ -33,6 +33,8 @@ def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
     It is committed at the end, and rolled back on an error. `writing` takes the lock of writers at once, and refuses
     a file of another user. The whole file is checked by SQLite.
 
+    A context manager. `path` is that of the ledger; links are followed.
+
     Raises
     ------
     BudgetError
@@ -91,7 +93,10 @@ def fill(path: Path, create_tables: Callable[[sqlite3.Connection], object]) -> N
 
 
 def damaged(path: Path, detail: str) -> InvalidProblemError:
-    """Return the error for a file whose content is not that of a ledger."""
+    """Return the error for a file whose content is not that of a ledger.
+
+    `detail` is what is wrong, cut after 200 characters; the error is returned, not raised.
+    """
     # SQLite's words may quote the file.
     plain = "".join(letter if letter.isprintable() else " " for letter in detail)
     return _refused(path, "a whole ledger", plain[:200])

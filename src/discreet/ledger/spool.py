@@ -33,6 +33,8 @@ def prepare(ledger: Path, release_id: str, room: int) -> None:
     `room` is in bytes. InvalidProblemError for another id than 20 hexadecimal digits; an unfinished file that is
     there already is removed, and BudgetError raised.
 
+    `ledger` is the path of the ledger, beside whose true file the spool lies.
+
     Raises
     ------
     BudgetError
@@ -58,6 +60,8 @@ def write(ledger: Path, release_id: str, packed: bytes) -> None:
 
     InvalidProblemError for another id than 20 hexadecimal digits. A folder that can't be synced is no error.
 
+    `ledger` is the ledger's path, `packed` the rendered outputs; linear in them.
+
     Raises
     ------
     OSError
@@ -82,6 +86,8 @@ def read(ledger: Path, release_id: str) -> bytes | None:
     """Read a spool, or return ``None`` if there is none.
 
     InvalidProblemError also for another id than 20 hexadecimal digits. Linear in the bytes.
+
+    The result is what :func:`write` was given for `release_id` beside `ledger`.
 
     Raises
     ------

@@ -275,6 +275,8 @@ def _achieved(
 
     `pairs` ``(m, 2)`` have lengths ``(m,)`` and, in floats, log-ratios `apart` ``(m,)``. Also returns where it is.
     The worst pair is computed exactly, ``O(n_reports)``.
+
+    `limbs` is ``(n_limbs, n, n_reports)``; lengths are in units of ``2^-scale_bits``.
     """
     ratio = apart / np.maximum(lengths, 1)
     for pair in np.flatnonzero(lengths == 0).tolist():

@@ -239,7 +239,10 @@ def spanner(
 
 @part
 def _product(x: float, y: float) -> tuple[float, float]:
-    """Product of two floats as a float and its exact error (Dekker, by Veltkamp's halves)."""
+    """Product of two floats as a float and its exact error (Dekker, by Veltkamp's halves).
+
+    Exact unless a product overflows or underflows.
+    """
     p = x * y
     c = 134217729.0 * x
     x_head = c - (c - x)

@@ -124,6 +124,8 @@ class Block:
         :math:`L(y) - (T^\top y)^\top x`, lowered by the largest rounding error over the bounds of x.
 
         `duals` is ``(rows of the block,)``. Linear in the entries of the block.
+
+        `kind` tells which bound is taken: that of the block's cost, or of its infeasibility.
         """
         program = self.program
         senseless = ((duals > 0) & np.isneginf(program.row_lower)) | (

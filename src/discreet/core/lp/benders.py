@@ -307,7 +307,7 @@ class _Master:
         return count
 
     def cut(self, block: Block, cut: Cut) -> None:
-        """Append a cut; one too steep to be written in numbers that the solver reads is left out."""
+        """Append a `cut` of `block` to the model in place, unless it is too steep for numbers that the solver reads."""
         gradient, weight, constant = block.row(cut)
         if 0 < weight <= 10 * SMALLEST_ENTRY:
             return
@@ -395,7 +395,7 @@ class _Loop:
         return self.inner
 
     def run(self, anchor: NDArray[np.float64] | None) -> str:
-        """Run to a gap, a limit or no more cuts, from a feasible `anchor` if there is one; return why it ended."""
+        """Run to a gap, a limit or no more cuts, from a feasible master's point `anchor` if any; return the status."""
         try:
             for block in self.parts.blocks:
                 self._start(block)
@@ -560,7 +560,7 @@ class _Loop:
             self.row_duals, self.added_duals = self.master.unfold(duals)
 
     def _tell(self, count: int, step: float) -> None:
-        """Append iteration `count` to the history, and report it with the bounds."""
+        """Append iteration `count` to the history and report it; `step` is the master's share in the last point."""
         master = self.master
         kinds = [cut.kind == "optimality" for cut in master.cuts]
         optimality = sum(kinds)

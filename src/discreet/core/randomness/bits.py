@@ -241,6 +241,8 @@ def is_private(bits: UniformSource | None) -> bool:
 
     True for the operating system's source alone, by exact type: a subclass may have replaced the draw.
 
+    `bits` may be ``None``, which is the operating system's.
+
     Examples
     --------
     >>> is_private(SystemBits()), is_private(None), is_private(SeededBits(0))

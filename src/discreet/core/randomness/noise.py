@@ -167,7 +167,7 @@ def discrete_laplaces(
 
 
 def read_size(size: object) -> int:
-    """Read the number of draws.
+    """Read `size`, a number of draws, as an integer of at least 0.
 
     Raises
     ------

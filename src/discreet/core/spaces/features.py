@@ -314,7 +314,11 @@ def _system(source: object, geo: Mapping[str, Any]) -> object:
 
 
 def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float]]:
-    """Yield longitude and latitude of each point of GeoJSON; refuse another geometry, naming the row."""
+    """Yield longitude and latitude of each point of GeoJSON; refuse another geometry, naming the row.
+
+    `geo` is a mapping of GeoJSON, `row` the number of its feature. Each feature of a collection has exactly one
+    point; InvalidProblemError otherwise.
+    """
     kind = geo.get("type")
     if kind == "FeatureCollection":
         for number, feature in enumerate(geo.get("features") or ()):

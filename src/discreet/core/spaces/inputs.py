@@ -28,7 +28,7 @@ _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 
 
 def positive_count(value: object, field: str, most: int | None = None) -> int:
-    """Read a number of things, at least 1.
+    """Read `value` as an integer of at least 1, and at most `most` if that is given.
 
     Raises
     ------

@@ -119,7 +119,10 @@ class PlaneLengths:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _lengths(self, apart: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return lengths ``(m,)`` in stored units of steps ``(m, 2)``: the floor plus 1, exact, and 0 for no step."""
+        """Return lengths ``(m,)`` in stored units of steps `apart` ``(m, 2)``.
+
+        The floor plus 1, exact, and 0 for no step.
+        """
         factor = self.per_step
         squares = np.square(apart).sum(axis=1)
         about = factor * np.sqrt(squares.astype(np.float64))
