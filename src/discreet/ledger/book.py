@@ -313,7 +313,7 @@ class Ledger:
         spool.write(self._path, release_id, packed)
 
     def spooled(self, release_id: str) -> bytes | None:
-        """Return the rendered outputs of a release, or ``None`` if none are stored or the id is unknown.
+        """Return the rendered outputs of release `release_id`, or ``None`` if none are stored or the id is unknown.
 
         Raises
         ------
@@ -337,11 +337,11 @@ class Ledger:
         spool.remove(self._path, release_id)
 
     def recovery(self, release_id: str) -> str:
-        """Return the shell command that recovers the result of a release from its spool; nothing is looked up."""
+        """Return the shell command that recovers the result of `release_id` from its spool; nothing is looked up."""
         return f"discreet budget recover {shlex.quote(str(self._path))} {release_id} -o FILE"
 
     def release(self, release_id: str) -> tuple[str, Charge]:
-        """Return the dataset and the charge of a release.
+        """Return the name of the dataset and the charge of the release with the id `release_id`.
 
         Charges without an id, as of :meth:`reserve`, are not found. All lines are read.
 
