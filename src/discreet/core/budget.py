@@ -125,6 +125,9 @@ class Account:
     def charge(self, guarantee: Guarantee) -> Account:
         """Add a charge.
 
+        This account is not changed. BudgetError also when the charges together would give away more about all pairs
+        of a space than a limit that is bound to that space allows. Constant time.
+
         Parameters
         ----------
         guarantee
@@ -182,12 +185,12 @@ class MemoryBudget:
         self._lock = Lock()
 
     def account(self, dataset: str) -> Account:
-        """State of a dataset.
+        """Return the account of a dataset: its limit, and what was charged so far.
 
         Raises
         ------
         BudgetError
-            When it has no limit: what was never granted is not spent.
+            When `dataset` has no limit: what was never granted is not spent.
         """
         try:
             return self._accounts[dataset]
@@ -197,10 +200,14 @@ class MemoryBudget:
     def reserve(self, dataset: str, guarantee: Guarantee) -> None:
         """Charge a dataset, or raise and change nothing; see :class:`Budget`. Charges are lost when the process ends.
 
+        `guarantee` is what the release is about to spend.
+
         Raises
         ------
         BudgetError
             If the dataset has no limit, or the charge would exceed it.
+        InvalidProblemError
+            If the guarantee can't be added to the limit.
         """
         with self._lock:
             account = self.account(dataset)
@@ -214,6 +221,9 @@ def charge_of(
     guarantee: DPGuarantee, budget: Budget | None, budget_delta: Exact | None
 ) -> DPGuarantee:
     """Compute the charge of a release: its guarantee, or for a delta the (epsilon, delta) that follows from its rho.
+
+    The limit of the budget is not looked at: a delta that is missing, or that a budget of rho has no use for, is
+    refused when the charge is made.
 
     Parameters
     ----------
@@ -260,6 +270,9 @@ def charge_of(
 
 def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:
     """Return what a guarantee adds to each sum of a limit: epsilon, delta or rho.
+
+    The result has the keys ``epsilon``, or ``epsilon`` and ``delta``, or ``rho``, as `limit` has them, and exact
+    fractions; a pure epsilon counts as ``epsilon^2 / 2`` of rho. Whether they fit into the limit is not looked at.
 
     Raises
     ------
@@ -309,7 +322,11 @@ def _together(limit: MetricDP, before: MetricDP | None, guarantee: MetricDP) -> 
 
 
 def _refuse_far_pairs(limit: MetricDP, together: MetricDP) -> None:
-    """Refuse what keeps the epsilon of near pairs and gives away more about those beyond the radius."""
+    """Refuse what keeps the epsilon of near pairs and gives away more about those beyond the radius.
+
+    Raise BudgetError if the sum `together` of all charges has a larger epsilon between all pairs than `limit`, or
+    none. Nothing is refused unless both are bound to a space, and the limit has an epsilon for all pairs.
+    """
     limit_scope, scope = limit.space_scope, together.space_scope
     if limit_scope is None or scope is None or limit_scope.all_pairs_epsilon is None:
         return

@@ -24,6 +24,8 @@ T = TypeVar("T")
 def explained(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function: arguments that do not fit its signature raise an error that shows a call.
 
+    The error is InvalidProblemError and names the function. A TypeError from inside the function passes through.
+
     Parameters
     ----------
     example
@@ -66,6 +68,8 @@ def explained(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def explained_record(example: str) -> Callable[[type[T]], type[T]]:
     """Decorate a dataclass: as :func:`explained`, for making one.
+
+    The class's ``__init__`` is replaced in place.
 
     Parameters
     ----------

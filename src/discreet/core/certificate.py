@@ -78,7 +78,10 @@ class Check:
         return bool(self.residual <= self.limit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; fractions become text such as ``"1/3"``."""
+        """Return a dict for JSON: ``name``, ``residual``, ``limit``, ``exact``, ``passed`` and ``detail``.
+
+        Fractions become text such as ``"1/3"``, and so do infinities and NaN.
+        """
         return {
             "name": self.name,
             "residual": _plain(self.residual),
@@ -91,6 +94,9 @@ class Check:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Check:
         """Read what :meth:`to_dict` wrote; the verdict is computed anew.
+
+        ``data["passed"]`` is not read. Residual and limit are numbers, or texts such as ``"1/3"``, ``"inf"`` and
+        ``"nan"``.
 
         Raises
         ------
@@ -190,12 +196,14 @@ class Certificate:
             raise CertificateError(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the verdict, and each check as of :meth:`Check.to_dict`."""
+        """Return a dict for JSON: ``passed``, and in the list ``checks`` each check as of :meth:`Check.to_dict`."""
         return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Certificate:
         """Read what :meth:`to_dict` wrote; the verdict is computed anew.
+
+        `data` has the list ``checks``; its ``passed`` is not read.
 
         Raises
         ------
@@ -249,7 +257,10 @@ def _plain(value: Number) -> int | float | str:
 
 
 def _number(value: float | str) -> Number:
-    """Read a residual: a finite number, a fraction as text, or "inf", "-inf" or "nan"; refuse anything else."""
+    """Read a residual: a number as it is, or the text of a fraction, "inf", "-inf" or "nan"; refuse anything else.
+
+    Of numbers, infinite ones and NaN are not refused. InvalidProblemError for a boolean or another type.
+    """
     if isinstance(value, str):
         return float(value) if value in {"inf", "-inf", "nan"} else to_fraction(value, "residual")
     if type(value) not in (int, float):

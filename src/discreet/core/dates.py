@@ -100,6 +100,10 @@ _UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
 def day_of(value: object, form: str) -> int | None:
     """Return the day of a cell as a proleptic ordinal, or ``None`` for a cell in another format.
 
+    A month or a quarter alone gives its first day. Names of months are English, whole, of three letters or "Sept", in
+    any case. Two digits of a year are read in the century that the form states. A date, with a time or without, is
+    read whatever the form is.
+
     Parameters
     ----------
     value
@@ -138,7 +142,11 @@ def day_of(value: object, form: str) -> int | None:
 
 
 def formats_of(values: Iterable[object]) -> list[str]:
-    """List the formats that all values have; empty where there is none.
+    """List the formats that all texts among the values have, in the order of :data:`FORMATS`.
+
+    Empty where there is none. A format is left out where a usual one, of which it is a variant, fits as well. Dates
+    fit every format; without any text, all usual formats are listed. One match for each text and format that is still
+    left.
 
     Examples
     --------
@@ -157,6 +165,9 @@ def formats_of(values: Iterable[object]) -> list[str]:
 
 def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
     """Decide on the format of a column.
+
+    Return a key of :data:`FORMATS`; for dates that are no text it is ``"YYYY-MM-DD"``. InvalidProblemError also for a
+    declared format that is no key. One match for each value and format.
 
     Parameters
     ----------
@@ -223,6 +234,8 @@ _SPANS = (
 def span_of(text: str) -> tuple[int, int] | None:
     """Return the first and the last day of a named span of the calendar, as day numbers; ``None`` for any other text.
 
+    Both are proleptic ordinals, and included; a span that the calendar does not have is ``None`` too.
+
     Examples
     --------
     >>> first, last = span_of("1980-Q1")
@@ -242,7 +255,11 @@ def span_of(text: str) -> tuple[int, int] | None:
 
 
 def _ends(kind: str, parts: list[int]) -> tuple[int, int]:
-    """Return the first and the last day of a period, as proleptic ordinals; `parts` are its year and month or day."""
+    """Return the first and the last day of a period, as proleptic ordinals; `parts` are its year and month or day.
+
+    `kind` is ``"day"``, ``"month"``, ``"quarter"``, or anything else for years, the first and the last of `parts`.
+    Raises ValueError for a day or a month that the calendar does not have.
+    """
     year = parts[0]
     if kind == "day":
         day = date(*parts).toordinal()

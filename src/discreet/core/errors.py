@@ -188,6 +188,8 @@ def unknown_name(
 
     Not for names that may be private, such as a table's columns: a message must not repeat those.
 
+    The error is returned, not raised. A value that is no text is shown by its type alone.
+
     Parameters
     ----------
     field

@@ -107,7 +107,11 @@ def to_fraction(value: Exact, field: str) -> Fraction:
 
 
 def to_positive(value: Exact, field: str) -> Fraction:
-    """Read a number as :func:`to_fraction` does, and refuse one that is not positive."""
+    """Read a number as :func:`to_fraction` does, and refuse one that is not positive.
+
+    Returns a fraction. InvalidProblemError, naming the argument `field`, for zero, negative numbers, and whatever
+    that function refuses.
+    """
     number = to_fraction(value, field)
     if number <= 0:
         raise InvalidProblemError(field, "a positive number", value)
@@ -115,7 +119,7 @@ def to_positive(value: Exact, field: str) -> Fraction:
 
 
 def to_measure(value: Exact, field: str) -> Fraction:
-    """Read a budget or a distance as an exact fraction between 1e-300 and 1e300.
+    """Read `value`, a budget or a distance, as an exact fraction between 1e-300 and 1e300.
 
     Both the number and its inverse are then floats.
 
@@ -188,6 +192,9 @@ def exp_floor(x: Fraction, bits: int) -> int:
 @lru_cache(maxsize=65_536)
 def exp_ceil(x: Fraction, bits: int) -> int:
     """Smallest integer that we can prove to be at least ``2^bits e^x``.
+
+    For ``x <= 0`` it is above that by less than 2, for positive x by a part of ``2^(1 - bits)`` at most. Arguments and
+    cost are those of :func:`exp_floor`.
 
     The mirror image of :func:`exp_floor`; see there.
 
@@ -276,7 +283,9 @@ def log_floor(x: Fraction, bits: int) -> int:
 
 @lru_cache(maxsize=65_536)
 def log_ceil(x: Fraction, bits: int) -> int:
-    """Smallest integer that we can prove to be at least ``2^bits ln x``; see :func:`log_floor`.
+    """Smallest integer that we can prove to be at least ``2^bits ln x``; less than 3 above it.
+
+    Arguments are those of :func:`log_floor`. InvalidProblemError when x is not positive. ``O(bits)`` terms.
 
     Examples
     --------
@@ -330,6 +339,8 @@ def _twice_artanh(t: Fraction, work: int, *, up: bool) -> int:
 def exp_below(x: Fraction) -> Fraction:
     """Return a fraction that is at most ``e^x``, by at most ``2^-127``, or relatively for positive ``x``.
 
+    The error for positive x is a part of ``2^-127`` or less. x is any fraction.
+
     Examples
     --------
     >>> exp_below(Fraction(1)) < exp_above(Fraction(1)) < exp_below(Fraction(1)) + Fraction(1, 10**30)
@@ -339,12 +350,14 @@ def exp_below(x: Fraction) -> Fraction:
 
 
 def exp_above(x: Fraction) -> Fraction:
-    """Return a fraction that is at least ``e^x``; see :func:`exp_below`."""
+    """Return a fraction that is at least ``e^x``, by at most ``2^-127``, or relatively for positive ``x``."""
     return Fraction(exp_ceil(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 
 def log_below(x: Fraction) -> Fraction:
     """Return a fraction that is at most ``ln x``, by at most ``2^-126``.
+
+    InvalidProblemError when x is not positive.
 
     Examples
     --------
@@ -355,7 +368,10 @@ def log_below(x: Fraction) -> Fraction:
 
 
 def log_above(x: Fraction) -> Fraction:
-    """Return a fraction that is at least ``ln x``; see :func:`log_below`."""
+    """Return a fraction that is at least ``ln x``, by at most ``2^-126``.
+
+    InvalidProblemError when x is not positive.
+    """
     return Fraction(log_ceil(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 

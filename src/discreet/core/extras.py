@@ -23,6 +23,8 @@ _EXTRA = re.compile(r"""extra == ['"](?P<extra>[^'"]+)['"]""")
 def packages_of(extra: str) -> dict[str, str]:
     """List the packages of an extra, as the metadata of the installation state them.
 
+    The dict is empty for an unknown extra, and where discreet was never installed. The metadata are read once.
+
     Parameters
     ----------
     extra
@@ -56,6 +58,8 @@ def packages_of(extra: str) -> dict[str, str]:
 def install_command(extra: str) -> str:
     """Return the command that installs what is missing of an extra, or all of it when nothing is missing.
 
+    `extra` is a key of the optional dependencies; for an unknown one no package is named.
+
     Examples
     --------
     >>> install_command("tables").startswith('pip install "polars>=')
@@ -68,6 +72,8 @@ def install_command(extra: str) -> str:
 
 def missing_packages(extra: str) -> list[str]:
     """List the packages of an extra that cannot be imported.
+
+    Whether a module of the package's name is there is looked up, not imported; versions are not compared.
 
     Examples
     --------

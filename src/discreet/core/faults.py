@@ -16,6 +16,8 @@ _PACKAGE = __name__.partition(".")[0]
 def place_of(error: BaseException) -> str:
     """Return the class of an exception and the lines that raised it, without its message, which may hold data.
 
+    The text is ``"Kind at module:line, from module:line"``; without a traceback, the kind alone.
+
     Parameters
     ----------
     error

@@ -1,8 +1,7 @@
 """Guarantees are data: exact parameters, the neighbors or the metric, and the sentence that they mean.
 
-Nothing here computes noise or trusts a mechanism. A guarantee refuses at birth what it cannot mean, composes only
-with what it can be composed with, and implies only what follows by a proof. Every conversion rounds towards the
-pessimist, that is, upwards.
+Nothing here computes noise or trusts a mechanism. A guarantee refuses parameters without a meaning. What is printed
+is rounded upwards.
 
 Trusted: the guarantee rests on this code, which states it.
 """
@@ -47,7 +46,6 @@ _MEANING: dict[str, str] = {
     "add-remove-person": "all records of one person added or removed",
     "replace-person": "all records of one person replaced",
 }
-
 
 _UNIT_WORD = r"°?[^\W\d_]{1,16}[0-9]?"
 _UNIT = re.compile(rf"1|%|°|{_UNIT_WORD}(?:-{_UNIT_WORD})?")
@@ -121,7 +119,7 @@ likelier on one dataset than on a neighbor
         return state("pure differential privacy", epsilon=e, neighbors=meaning, factor=_factor(e))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``epsilon`` as exact text such as ``"1/2"``, and ``neighbors``."""
         return {"kind": "pure-dp", **_plain(self)}
 
 
@@ -171,7 +169,7 @@ class ApproxDP:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``epsilon`` and ``delta`` as exact text, and ``neighbors``."""
         return {"kind": "approx-dp", **_plain(self)}
 
 
@@ -209,7 +207,7 @@ class ZeroConcentratedDP:
         return state("zero-concentrated differential privacy", rho=rho, neighbors=meaning)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``rho`` as exact text such as ``"1/2"``, and ``neighbors``."""
         return {"kind": "zero-concentrated-dp", **_plain(self)}
 
 
@@ -242,12 +240,12 @@ class Scope:
     joined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON, keyed by parameter; the epsilon is exact text or ``None``."""
         return _plain(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
-        """Read what :meth:`to_dict` wrote; raise KeyError or InvalidProblemError for anything else."""
+        """Read what :meth:`to_dict` wrote; KeyError, TypeError or InvalidProblemError for other keys or values."""
         stated = data["all_pairs_epsilon"]
         epsilon = None if stated is None else to_measure(stated, "all_pairs_epsilon")
         if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
@@ -284,7 +282,7 @@ another at d km; for any two points of the region, not only for its places
             raise InvalidProblemError("region", "a SHA-256 in hexadecimal", "another text")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON with the one key ``region``."""
         return _plain(self)
 
     @classmethod
@@ -311,8 +309,7 @@ class MetricDP:
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
         epsilon that this implies for all pairs stands in `scope`.
     scope
-        Filled in by ``design``: the space, and what holds there beyond the radius; or the region, or the roads, whose
-        points are bound, all pairs of them.
+        Filled in by ``design``: the space, and what holds beyond the radius; or the region or roads, all points bound.
 
     Raises
     ------
@@ -401,7 +398,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON: ``kind``, ``epsilon``, ``unit``, ``radius``, ``scope``; exact text, or ``None``."""
         return {"kind": "metric-dp", **_plain(self)}
 
 
@@ -464,7 +461,7 @@ class KAnonymity:
         return state("k-anonymity", k=self.k, columns=columns, units=f"{self.unit}s")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the unit where it is not the record."""
+        """Return a dict for JSON: ``kind``, ``k``, ``quasi_identifiers``, and ``unit`` unless it is the record."""
         plain = {"kind": "k-anonymity", **_plain(self)}
         if self.unit == "record":
             del plain["unit"]
@@ -482,7 +479,7 @@ _RHO_WITHOUT_PROTECTION = 20
 
 
 def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
-    """State what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
+    """List sentences on what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
 
     Parameters
     ----------
@@ -541,6 +538,7 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
 
 
 def _from_dict(data: dict[str, Any]) -> Guarantee:
+    """Return the guarantee of its ``kind``; missing keys and other types raise errors of Python's."""
     match data.get("kind"):
         case "pure-dp":
             return PureDP(data["epsilon"], data["neighbors"])
@@ -577,6 +575,7 @@ def _factor(epsilon: str) -> str:
 
 
 def _json(value: object) -> object:
+    """Return a value as JSON has it: a fraction as exact text, a tuple as a list, a scope as a dict."""
     match value:
         case Scope() | PointScope():
             return value.to_dict()

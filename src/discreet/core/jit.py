@@ -83,7 +83,10 @@ def need_compiler() -> None:
 
 
 def _plain(function: F) -> F:
-    """Return a kernel that runs as Python does, on small arrays only; like compiled code it warns of no overflow."""
+    """Return a kernel that runs as Python does, on small arrays only; like compiled code it warns of no overflow.
+
+    A call whose arrays have more than PLAIN_MOST entries together raises SolverError.
+    """
 
     @wraps(function)
     def run(*given: object) -> object:
@@ -111,14 +114,20 @@ class _Compilation:
         self.watched = False
 
     def begin(self) -> None:
-        """Note that a compilation begins; several may run inside each other or at once."""
+        """Note that a compilation begins; several may run inside each other or at once.
+
+        The first one stops the clock of :meth:`now`, until each of them has ended.
+        """
         with self.lock:
             self.depth += 1
             if self.depth == 1:
                 self.since = time.perf_counter()
 
     def end(self) -> None:
-        """Note that a compilation ends; add the seconds in which any ran."""
+        """Note that a compilation ends; add the seconds in which any ran.
+
+        It must follow a :meth:`begin`.
+        """
         with self.lock:
             self.depth -= 1
             if self.depth == 0:
@@ -141,7 +150,7 @@ _compilation = _Compilation()
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Count the time in which the compiler is loaded as time of compilation."""
+    """Count the time in which the compiler is loaded as time of compilation: a context manager."""
     _compilation.begin()
     try:
         yield
@@ -168,7 +177,11 @@ def part(function: F) -> F:
 
 
 def _compile(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
-    """Compile what is kept on the disk."""
+    """Compile a function, and keep its compiled forms on the disk where numba can write there.
+
+    `options` are those of ``numba.njit``. Without numba, the function runs as Python; see :func:`_plain`. Compiled
+    for each combination of types at the first call.
+    """
     if not has_compiler():
         return _plain(function)
     with _loading():
@@ -185,7 +198,10 @@ def _compile(function: F, **options: Any) -> F:  # noqa: ANN401 - options of num
 
 
 def _without_entry(compiled: F) -> F:
-    """Refuse calls from Python, which would jump to nowhere; plain functions stay as they are."""
+    """Refuse calls from Python, which would jump to nowhere; plain functions stay as they are.
+
+    `compiled` is changed in place and returned; a call from Python raises TypeError.
+    """
     name, base = compiled.__name__, type(compiled)
     if not hasattr(compiled, "py_func"):
         return compiled
@@ -214,6 +230,8 @@ def disjoint(function: F) -> F:
     Loops over its arrays become vector instructions without a test, before each loop, whether the arrays overlap, which
     takes as long as the work on rows of 16 numbers. No result is defined where an array that is written overlaps
     another argument.
+
+    Without numba, the function itself is returned.
     """
     if not has_compiler():
         return function
@@ -236,12 +254,17 @@ def expanded(function: F) -> F:
 
     It suits one that calls large kernels: each compiled function holds a copy of all that it calls, which is optimized
     anew (3 to 6 CPU seconds for each level of calls above those of top-down splitting, 2026-11).
+
+    Without numba, the function itself is returned.
     """
     return _not_kept(function, inline="always")
 
 
 def _not_kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
-    """Compile what is kept on the disk as a part of kernels alone."""
+    """Compile a function as a part of the kernels that call it; it has no file on the disk of its own.
+
+    `options` are those of ``numba.njit``. Without numba, the function itself is returned.
+    """
     if not has_compiler():
         return function
     with _loading():
@@ -268,6 +291,8 @@ def clock() -> float:
 @contextmanager
 def compiling(say: Callable[[], None]) -> Iterator[None]:
     """Call a function once, before the first kernel is compiled inside the block, if one is.
+
+    A context manager; `say` has no arguments. It is never called where all kernels are compiled or on the disk.
 
     Parameters
     ----------
@@ -338,7 +363,10 @@ class Compiled:
             files._save_index({key: name})
 
     def load(self, key: object) -> object | None:
-        """Read the compiled form for some types, or ``None`` if there is none, it is damaged or can't be read."""
+        """Read the compiled form for some types, or ``None`` if there is none, it is damaged or can't be read.
+
+        `key` is what numba made of the types.
+        """
         try:
             return cast("object | None", self._files(key).load(key))
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
@@ -354,7 +382,10 @@ class Compiled:
 
 
 def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
-    """Use separate cache files for each combination of argument types, if this version of numba allows it."""
+    """Use separate cache files for each combination of argument types, if this version of numba allows it.
+
+    The cache of `compiled` is replaced in place; nothing happens where numba has none of the kind.
+    """
     cache = getattr(compiled, "_cache", None)
     impl = getattr(cache, "_impl", None)
     if cache is not None and impl is not None and hasattr(cache, "_cache_file"):
@@ -367,7 +398,10 @@ def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
 
 @cache
 def _sources(folder: str) -> tuple[tuple[str, int, int], ...]:
-    """Return name, time and size of the sources in a folder: a compiled kernel is stale once one of them changes."""
+    """Return name, time and size of the sources in a folder: a compiled kernel is stale once one of them changes.
+
+    Times are in nanoseconds, sizes in bytes; sorted by name, and empty for a folder that can't be read.
+    """
     sources = []
     with suppress(OSError):
         for file in os.scandir(folder):

@@ -64,6 +64,8 @@ def registered(
 ) -> Callable[..., Any]:
     """Import what is registered under a name.
 
+    Returns the object, a class or a function. The first call imports its module.
+
     Parameters
     ----------
     table

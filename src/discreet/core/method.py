@@ -64,7 +64,9 @@ class MethodRecord:
             raise InvalidProblemError(self.name, "a guarantee, or why there is none", came)
 
     def make(self, **options: object) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
-        """Load the method and make it; fields that are not named have their defaults.
+        """Load the method and make it; `options` are its fields, and those that are not named have their defaults.
+
+        The first call imports its module.
 
         Raises
         ------
@@ -74,7 +76,10 @@ class MethodRecord:
         return load(self.where, "method", self.name)(**options)
 
     def is_of(self, method: object) -> bool:
-        """Whether an instance belongs to this record: it has its class, or its function returns an equal one."""
+        """Whether an instance belongs to this record: it has its class, or its function returns an equal one.
+
+        The method is loaded only if the instance is of the same module.
+        """
         module, _, maker = self.where.partition(":")
         kind = type(method)
         if kind.__module__ != module:
@@ -202,6 +207,8 @@ class Methods(Mapping[str, MethodRecord]):
     ) -> MethodRecord:
         """Return the record of a name; underscores and spaces count as hyphens.
 
+        `field` names the argument in the message; `allowed` are by default all names.
+
         Raises
         ------
         InvalidProblemError
@@ -213,12 +220,17 @@ class Methods(Mapping[str, MethodRecord]):
         raise unknown_name(field, name, sorted(self if allowed is None else allowed))
 
     def records_of(self, method: object) -> list[MethodRecord]:
-        """List the records to which an instance belongs, the one that it equals first; empty if there are none."""
+        """List the records to which an instance belongs, the one that it equals first; empty if there are none.
+
+        Records of the instance's module are loaded, and made to compare.
+        """
         records = [record for record in self.values() if record.is_of(method)]
         return sorted(records, key=lambda record: method != record.make())
 
     def name_of(self, method: object) -> str:
         """Return the registered name of an instance, else the name of its class.
+
+        A method that is not registered is not refused.
 
         Examples
         --------

@@ -56,6 +56,8 @@ def where_now(name: str) -> str:
 def load(entry: str, field: str, name: str) -> Any:  # noqa: ANN401 - whatever a registry names
     """Import an object that a registry names as text.
 
+    The first call imports the module. AttributeError for a name that the module does not have.
+
     Parameters
     ----------
     entry

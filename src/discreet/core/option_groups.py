@@ -91,6 +91,8 @@ class OptionRow:
         """Read the value from a form's text: one on each line if the option may be repeated.
 
         A blank text means the default.
+
+        InvalidProblemError for a text that the option cannot read.
         """
         if not text.strip(" \n"):
             return self.default
@@ -99,7 +101,11 @@ class OptionRow:
         return self.value(text.strip(" \n"))
 
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any type
-        """Convert a value as Typer read it; ``None`` stays ``None``, or becomes ``()`` if that is the default."""
+        """Convert a value as Typer read it; ``None`` stays ``None``, or becomes ``()`` if that is the default.
+
+        `typed` is a text, or a list of texts for an option that may be repeated, which becomes a tuple. The option's
+        own reader comes first, and its errors pass through.
+        """
         if typed is None:
             return () if self.default == () else None
         if self.option.read is not None:
@@ -118,14 +124,22 @@ def option(
     choices: Mapping[str, str] | None = None,
     **checks: Any,  # noqa: ANN401 - as Typer takes them
 ) -> Any:  # noqa: ANN401 - to a type checker it is the default of the field
-    """Return the field of an option in a record of options; see :class:`Option`."""
+    """Return the field of an option in a record of options; see :class:`Option`.
+
+    `help` and `metavar` are the text and the placeholder in the help, `flags` the names on the command line, by
+    default that of the field; `read` converts a typed value, `choices` maps allowed values to texts, and `checks` go
+    to Typer. Without `default` it is ``()`` for an option that may be repeated, else ``None``.
+    """
     stated = Option(metavar, None, help, flags, read, repeated, positional, choices or {}, checks)
     missing: Any = () if repeated else None
     return field(default=missing if default is None else default, metadata={"option": stated})
 
 
 def argument(help: str, metavar: str, *, default: Any = REQUIRED, repeated: bool = False) -> Any:  # noqa: A002, ANN401 - as above
-    """Return the field of a value that is typed without a name."""
+    """Return the field of a value that is typed without a name.
+
+    `help`, `metavar` and `repeated` are those of :func:`option`; without `default` the value is required.
+    """
     return option(help, metavar, default=default, repeated=repeated, positional=True)
 
 
@@ -155,6 +169,9 @@ class OptionGroup:
     def from_form(cls, form: Mapping[str, str]) -> Self:
         r"""Read the options from the texts of a form's fields; other fields are ignored.
 
+        `form` maps names of fields to texts; for one that is missing the default counts. InvalidProblemError for a
+        text that an option cannot read.
+
         Examples
         --------
         >>> class Codes(OptionGroup):
@@ -165,7 +182,10 @@ class OptionGroup:
         return cls(**{row.name: row.from_field(form.get(row.name, "")) for row in rows_of(cls)})
 
     def of(self, group: type[OptionGroup]) -> dict[str, Any]:
-        """Return the values of a group by name, such as the arguments of a call of the library."""
+        """Return the values of a group by name, such as the arguments of a call of the library.
+
+        The keys are names of fields; `group` is one that this record inherits.
+        """
         return {row.name: getattr(self, row.name) for row in rows_of(group)}
 
     def is_typed(self, group: type[OptionGroup]) -> bool:
@@ -198,7 +218,11 @@ def rows_of(record: type[OptionGroup]) -> Iterator[OptionRow]:
 
 
 def rows_by_group(record: type[OptionGroup]) -> Iterator[list[OptionRow]]:
-    """Yield the options of each group of a record, its own first."""
+    """Yield the options of each group of a record, its own first.
+
+    An option that a record states anew belongs to the record. Names of variables of the environment and the heading
+    of the group are filled in.
+    """
     known: dict[str, Any] = {one.name: one for one in fields(record)}
     groups = [one for one in record.__mro__ if issubclass(one, OptionGroup)]
     for group in groups:

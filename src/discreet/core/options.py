@@ -44,6 +44,8 @@ def instance_of(
 ) -> None:
     """Refuse what is of another type.
 
+    Raises InvalidProblemError; nothing is returned.
+
     Parameters
     ----------
     value
@@ -82,6 +84,9 @@ _KINDS: dict[str, tuple[Any, str]] = {
 def check_fields(record: Any, limits: Mapping[str, int]) -> None:  # noqa: ANN401 - any record
     """Refuse fields of a record whose values are not of the simple type that is stated for them, or too large.
 
+    Raises InvalidProblemError for the first such field; booleans count as neither. Numbers with a limit are at least
+    0.
+
     Parameters
     ----------
     record
@@ -111,6 +116,8 @@ def check_fields(record: Any, limits: Mapping[str, int]) -> None:  # noqa: ANN40
 def path_of(value: Any, field: str) -> str:  # noqa: ANN401 - as it came
     """Return a path as text.
 
+    InvalidProblemError, naming the argument `field`, for anything but text or a path object; bytes are no path.
+
     Examples
     --------
     >>> path_of("people.csv", "source")
@@ -125,7 +132,7 @@ def path_of(value: Any, field: str) -> str:  # noqa: ANN401 - as it came
 
 
 def relative_gap(value: Any, *, optional: bool = True) -> None:  # noqa: ANN401 - as it came
-    """Refuse what is no relative gap.
+    """Raise InvalidProblemError unless `value` is a number in [0, 1), or ``None`` where that is `optional`.
 
     Examples
     --------
@@ -143,7 +150,9 @@ def relative_gap(value: Any, *, optional: bool = True) -> None:  # noqa: ANN401 
 
 
 def positive_seconds(value: Any, field: str = "time_limit") -> None:  # noqa: ANN401 - as it came
-    """Refuse what is no limit of time: a positive number, or ``None``; infinity is none.
+    """Raise InvalidProblemError unless `value` is positive, or ``None``, or infinity, which means no limit of time.
+
+    `field` names the argument. Finite numbers above ``2^62`` are refused.
 
     Examples
     --------
@@ -169,7 +178,9 @@ def _shown(value: object) -> str:
 
 
 def whole_number(value: Any, field: str, expected: str, least: int = 1) -> None:  # noqa: ANN401 - as it came
-    """Refuse what is no whole number from a least one on.
+    """Raise InvalidProblemError unless `value` is an integer from `least` to ``2^62``; booleans are none.
+
+    `field` names the argument, `expected` says in the message what is allowed.
 
     Examples
     --------
@@ -184,7 +195,7 @@ def whole_number(value: Any, field: str, expected: str, least: int = 1) -> None:
 
 
 def callback(value: object, field: str = "on_progress") -> None:
-    """Refuse what cannot be called.
+    """Raise InvalidProblemError, naming the argument `field`, unless `value` can be called or is ``None``.
 
     Examples
     --------
@@ -197,7 +208,10 @@ def callback(value: object, field: str = "on_progress") -> None:
 
 
 def items_of(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa: ANN401 - as it came
-    """Read a list of anything, once.
+    """Return the items of any iterable but text, bytes and an array without dimensions, as a tuple.
+
+    It is gone through once. InvalidProblemError otherwise: `field` names the argument, `expected` says what is
+    allowed.
 
     Examples
     --------
@@ -221,7 +235,7 @@ def items_of(values: Any, field: str, expected: str) -> tuple[Any, ...]:  # noqa
 
 
 def name_of(value: object, field: str) -> None:
-    """Refuse what no column and no region can be called.
+    """Raise InvalidProblemError, naming the argument `field`, for a value that is not hashable, and so names nothing.
 
     Examples
     --------
@@ -234,7 +248,9 @@ def name_of(value: object, field: str) -> None:
 
 
 def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - as it came
-    """Refuse what is no mapping, where there is one.
+    """Raise InvalidProblemError unless `values` are a mapping or ``None``.
+
+    `field` names the argument, `expected` says what is allowed; keys and values are not looked at.
 
     Examples
     --------
@@ -252,9 +268,9 @@ def array_of(
     expected: str = "an array of numbers",
     kind: Any = None,  # noqa: ANN401 - a type of NumPy
 ) -> NDArray[Any]:
-    """Convert values to an array, or raise; the message repeats no value.
+    """Convert values to an array, or raise InvalidProblemError; the message repeats no value.
 
-    So is what NumPy would make by leaving something out: a mask, or the imaginary part of numbers.
+    Masked entries are refused, and so are complex numbers where a `kind` is given: NumPy would leave something out.
 
     Parameters
     ----------

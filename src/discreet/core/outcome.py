@@ -60,7 +60,10 @@ _MAX_TEXT_CHARACTERS = 400
 
 
 def versions() -> dict[str, str]:
-    """Versions of this library, of Python and of the numerical packages."""
+    """Return a dict of versions: ``python``, ``discreet``, ``numpy``, ``scipy``, ``highspy`` and ``numba``.
+
+    The text is ``"not installed"`` for a package that is missing.
+    """
     # Loads the package of mail messages, a fifth of what importing a mechanism takes.
     from importlib.metadata import PackageNotFoundError, version
 
@@ -129,7 +132,10 @@ class Provenance:
     charge: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return a dict for JSON, keyed by parameter.
+
+        `assumed_public` is a list of dicts, and an empty `charge` is left out.
+        """
         return {
             "method": self.method,
             "parameters": dict(self.parameters),
@@ -145,14 +151,16 @@ class Provenance:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Provenance:
-        """Read what :meth:`to_dict` wrote.
+        """Read what :meth:`to_dict` wrote; a missing ``charge`` is the empty text.
 
         Raises
         ------
         KeyError
-            If an entry is missing.
+            If another entry is missing.
         InvalidProblemError
-            For entries of other types.
+            For a `seeded` that is no boolean, or entries that are no text.
+        TypeError, ValueError
+            For entries that are no lists or mappings, or public inputs with other keys.
         """
         # Only False says that there was no seed: -1 and 0.5 are no answers.
         if not isinstance(data["seeded"], bool):
@@ -452,6 +460,9 @@ def public_facts(
 ) -> list[tuple[str, object]]:
     """Return what a text about a release states, names with values: nothing that depends on how long it took.
 
+    Without that method there is a pair for the method alone. The first pair is the guarantee; `budget_left` is
+    rounded down.
+
     Parameters
     ----------
     outcome
@@ -485,7 +496,10 @@ def _assumed(provenance: Provenance) -> str:
 
 
 def digest_array(array: NDArray[Any]) -> str:
-    """SHA-256, in hexadecimal, of an array: its shape, its type, and its bytes in little-endian row-major order."""
+    """SHA-256, in hexadecimal, of an array: its shape, its type, and its bytes in little-endian row-major order.
+
+    Linear in the bytes; the array is copied.
+    """
     plain = np.ascontiguousarray(array)
     plain = plain.astype(plain.dtype.newbyteorder("<"))
     head = f"{plain.shape} {plain.dtype.str}".encode()

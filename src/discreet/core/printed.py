@@ -103,6 +103,8 @@ def one_line(value: object, most: int = 1_000) -> str:
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
     """Format names and values in two aligned columns, one line a pair; line breaks in values are escaped.
 
+    `pairs` are names with values, whose text is printed; each is cut after 1,000 characters.
+
     Examples
     --------
     >>> print(facts([("k", 5), ("rows", 12)]))
@@ -114,6 +116,8 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 
 def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """Format rows of cells in aligned columns, two spaces apart.
+
+    The text has one line a row, without spaces at its end. ValueError for rows of different length.
 
     Parameters
     ----------
@@ -144,7 +148,9 @@ def _is_plain(one: str) -> bool:
 
 
 def at_least(value: Number, digits: int = 6, unit: str = "") -> str:
-    """Format a lower bound, rounded down to some significant digits; the integer part is never rounded away.
+    """Format a lower bound, rounded down to `digits` significant digits; the integer part is never rounded away.
+
+    `unit` follows after a space. ``None`` is "none"; infinities and NaN are words.
 
     Examples
     --------
@@ -155,7 +161,9 @@ def at_least(value: Number, digits: int = 6, unit: str = "") -> str:
 
 
 def at_most(value: Number, digits: int = 6, unit: str = "") -> str:
-    """Format an upper bound, rounded up as :func:`at_least` rounds down.
+    """Format an upper bound, rounded up to `digits` significant digits; the integer part is never rounded away.
+
+    `unit` follows after a space. ``None`` is "none"; infinities and NaN are words.
 
     Examples
     --------
@@ -167,6 +175,8 @@ def at_most(value: Number, digits: int = 6, unit: str = "") -> str:
 
 def estimate(value: Number, digits: int = 6, unit: str = "") -> str:
     """Format a number that bounds nothing, rounded to the nearest at some significant digits; the integer part is kept.
+
+    `digits` is how many; `unit` follows after a space. ``None`` is "none"; infinities and NaN are words.
 
     Examples
     --------
@@ -190,6 +200,8 @@ def first_of(items: Sequence[object], most: int = MAX_LISTED) -> str:
 def interval(low: Number, high: Number, digits: int = 6) -> tuple[str, str]:
     """Format both ends of an interval, rounded outward.
 
+    `low` and `high` are formatted as by :func:`at_least` and :func:`at_most`, with `digits` significant digits.
+
     Examples
     --------
     >>> interval(1234567.2, 1234567.8)
@@ -199,7 +211,9 @@ def interval(low: Number, high: Number, digits: int = 6) -> tuple[str, str]:
 
 
 def share(value: Number, decimals: int = 2) -> str:
-    """Format a share or a probability in percent, rounded to the nearest; 0 % and 100 % are exact.
+    """Format a share or a probability (1 is 100 %) in percent with `decimals`, rounded to the nearest.
+
+    Only 0 and 1 are printed as 0 % and 100 %; ``None`` is "none".
 
     Examples
     --------
@@ -210,7 +224,7 @@ def share(value: Number, decimals: int = 2) -> str:
 
 
 def share_at_least(value: Number, decimals: int = 2) -> str:
-    """Format a lower bound on a share in percent, rounded down.
+    """Format a lower bound on a share (1 is 100 %) in percent with `decimals`, rounded down; ``None`` is "none".
 
     Examples
     --------
@@ -221,7 +235,7 @@ def share_at_least(value: Number, decimals: int = 2) -> str:
 
 
 def share_at_most(value: Number, decimals: int = 2) -> str:
-    """Format an upper bound on a share in percent, rounded up.
+    """Format an upper bound on a share (1 is 100 %) in percent with `decimals`, rounded up; ``None`` is "none".
 
     Examples
     --------
@@ -234,6 +248,8 @@ def share_at_most(value: Number, decimals: int = 2) -> str:
 def share_or_more(value: Number, decimals: int = 2) -> str:
     """Format a lower bound on a share with the words in front of it.
 
+    `value` 1 is 100 %, with `decimals`. The words are "at least".
+
     Examples
     --------
     >>> share_or_more(Fraction(19, 20)), share_or_more(0.99999999), share_or_more(1)
@@ -244,6 +260,8 @@ def share_or_more(value: Number, decimals: int = 2) -> str:
 
 def share_or_less(value: Number, decimals: int = 2) -> str:
     """Format an upper bound on a share with the words in front of it.
+
+    `value` 1 is 100 %, with `decimals`. The words are "at most".
 
     Examples
     --------
@@ -260,6 +278,10 @@ def _with_words(words: str, shown: str, end: int, value: Number) -> str:
 def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
     """Format ``(upper - lower) / upper`` in percent, computed exactly and rounded up; 0 % where the bounds meet.
 
+    The text is "none" where a bound is ``None`` or the upper one is not finite.
+
+    `decimals` are those of the percentage.
+
     Examples
     --------
     >>> gap(0.75, 1.0), gap(0.0, 0.0), gap(None, 1.0)
@@ -274,6 +296,8 @@ def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
 def bounds(lower: Number, upper: Number) -> str:
     """Format a loss with its lower bound and, where both are known, the gap between them.
 
+    `lower` or `upper` may be ``None``, which is "none".
+
     Examples
     --------
     >>> bounds(0.75, 1.0), bounds(None, 1.0)
@@ -284,7 +308,9 @@ def bounds(lower: Number, upper: Number) -> str:
 
 
 def optimum(lower: Number, upper: Number, tolerance: Fraction = Fraction(1, 10**9)) -> str:
-    """Format how near to the optimum a loss is proved to be; nothing, if the gap is above a tolerance.
+    """Format how near to the optimum a loss is proved to be: "optimal", or within the relative `tolerance`; else "".
+
+    It is "" too where a bound is ``None`` or the upper one is not finite.
 
     Examples
     --------
@@ -301,7 +327,9 @@ def optimum(lower: Number, upper: Number, tolerance: Fraction = Fraction(1, 10**
 
 
 def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> str:
-    """Format the message about a gap that was asked for and not reached.
+    """Return the message about a relative gap `target` that was asked for and not reached; `scope` follows its number.
+
+    `lower` and `upper` are the bounds reached; a `target` of 0.01 is 1 %.
 
     Examples
     --------
@@ -316,6 +344,8 @@ def excess(
     lower: float | Fraction | None, upper: float | Fraction | None, decimals: int = 2
 ) -> str:
     """Format ``upper / lower - 1`` in percent, computed exactly and rounded up; "none" without a positive bound.
+
+    `decimals` are those of the percentage.
 
     Examples
     --------
@@ -374,6 +404,8 @@ def seconds_left(value: float) -> str:
 def position(value: float | Fraction, decimals: int = 1) -> str:
     """Format a coordinate of a drawing, which no reader sees as a number.
 
+    `value` is in pixels or another unit of the drawing, rounded to `decimals`; ".0" is left out.
+
     Examples
     --------
     >>> position(12.349), position(3.0)
@@ -419,7 +451,11 @@ def decimal_down(value: Fraction) -> str:
 
 
 def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> str:
-    """Format a number to some significant digits with a decimal rounding mode, if huge or tiny with an exponent."""
+    """Format a number to some significant digits with a decimal rounding mode, if huge or tiny with an exponent.
+
+    `rounding` is a mode of :mod:`decimal`, `digits` at least that many if the integer part is longer; `unit` follows
+    after a space. ``None``, infinities and NaN are words.
+    """
     if value is None:
         return "none"
     if isinstance(value, float) and not math.isfinite(value):
@@ -433,7 +469,11 @@ def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> s
 
 
 def _percent(value: Number, decimals: int, rounding: str) -> str:
-    """Format a share as a percentage with some decimals, never as 0 or 100 % unless it is that."""
+    """Format a share as a percentage with some decimals, never as 0 or 100 % unless it is that.
+
+    `value` 1 is 100 %; `rounding` is a mode of :mod:`decimal`. ``None`` is "none"; close to 0 or 100 the text is
+    "below" or "above" with the nearest number.
+    """
     if value is None:
         return "none"
     percent = 100 * Fraction(value)

@@ -106,7 +106,10 @@ class Pace:
         self._target, self._time_limit = target, time_limit
 
     def __call__(self, step: Progress) -> str:
-        """Return the text of a step, which is later than those before."""
+        """Return the text of a step, which is later than those before.
+
+        `step` is of the same computation as those before. The time left needs two steps with times of one stage.
+        """
         if step.total is None and step.elapsed is not None:
             return self._search(step, step.elapsed)
         first, done = self._begun, step.done or 0
@@ -123,7 +126,11 @@ class Pace:
         return f"{text}, about {seconds_left(left)} left"
 
     def _search(self, step: Progress, elapsed: float) -> str:
-        """Return the text of a step of a search, whose time left is no more than its limit leaves."""
+        """Return the text of a step of a search, whose time left is no more than its limit leaves.
+
+        `elapsed` is seconds since the start. The time left is extrapolated from the logarithm of the gap; without a
+        target and a limit of time only the step's own text is returned.
+        """
         text, estimate = str(step), math.inf
         if self._target and step.gap is not None and step.gap > self._target:
             first = self._begun
@@ -180,7 +187,11 @@ class Reporter:
         lower: float | None = None,
         upper: float | None = None,
     ) -> None:
-        """Report a stage, the share done and the bounds."""
+        """Report a stage, the share done and the bounds.
+
+        `stage` names the stage; `done` of `total` steps are done; `lower` and `upper` are bounds in the unit of the
+        loss. Nothing is done without ``on_progress``, whose errors pass through.
+        """
         if self._on_progress is not None:
             elapsed = None if self._clock is None else self._clock() - self._start
             self._on_progress(Progress(elapsed, stage, done, total, lower, upper))

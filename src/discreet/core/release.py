@@ -79,18 +79,26 @@ class ReleaseOutputs(Protocol):
         ...
 
     def opened(self) -> AbstractContextManager[None]:
-        """Open the outputs beside their targets and reserve space; refuse targets that can't be written."""
+        """Open the outputs beside their targets and reserve space; refuse targets that can't be written.
+
+        A context manager, which closes them at its end. Raises InvalidProblemError.
+        """
         ...
 
     def pack(self, made: Release[Any], left: Amounts | None) -> bytes:
         """Render all outputs of a verified release; `left` is what its budget has left, if it has one.
 
         It raises only if the first output can't be rendered. For a later one :meth:`place` raises, once all is written.
+
+        `made` is the release; `left` are exact fractions, in the order of the limit's parameters.
         """
         ...
 
     def place(self, packed: bytes) -> Mapping[str, str]:
-        """Write, sync and rename what :meth:`pack` rendered; return the SHA-256 of each file by path."""
+        """Write, sync and rename what :meth:`pack` rendered; return the SHA-256 of each file by path.
+
+        `packed` is what :meth:`pack` returned; paths are texts, digests in hexadecimal.
+        """
         ...
 
 
@@ -110,27 +118,44 @@ class ReleaseLedger(Protocol):
 
         `stated` are facts for the record. Raises BudgetError where the budget or the disk does not suffice; nothing
         is charged then.
+
+        `guarantee` is the amount to charge, `release_id` 20 hexadecimal digits that are new.
         """
         ...
 
     def begin_reading(self, release_id: str) -> None:
-        """Record durably that private data are about to be read; the charge can't be freed afterwards."""
+        """Record durably that private data are about to be read; the charge can't be freed afterwards.
+
+        `release_id` is that of :meth:`open_release`; InvalidProblemError where the charge was freed.
+        """
         ...
 
     def free(self, release_id: str) -> bool:
-        """Free the charge if no reading began; return whether it was freed."""
+        """Free the charge if no reading began; return whether it was freed.
+
+        False for an unknown release as well.
+        """
         ...
 
     def spool(self, release_id: str, packed: bytes) -> None:
-        """Store the rendered outputs durably beside the ledger."""
+        """Store the rendered outputs durably beside the ledger.
+
+        `packed` is what :meth:`ReleaseOutputs.pack` rendered.
+        """
         ...
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output, and remove the spool."""
+        """Record the SHA-256 of each output, and remove the spool.
+
+        `digests` maps paths to SHA-256 in hexadecimal.
+        """
         ...
 
     def recovery(self, release_id: str) -> str:
-        """Command that recovers the result from the spool."""
+        """Command that recovers the result from the spool.
+
+        `release_id` is that of :meth:`open_release`; "" where there is no spool.
+        """
         ...
 
 
@@ -141,23 +166,28 @@ class _PlainBudget:
         self._budget = budget
 
     def open_release(self, dataset: str, guarantee: Guarantee, **_stated: object) -> None:
-        """Charge the budget, if there is one; other facts of the release are not kept."""
+        """Charge the budget, if there is one, by its ``reserve``; other facts of the release are not kept.
+
+        Returns ``None``, as what is left is not known. BudgetError if the budget refuses.
+        """
         if self._budget is not None:
             self._budget.reserve(dataset, guarantee)
 
     def begin_reading(self, release_id: str) -> None:
-        pass
+        """Do nothing: such a charge is never freed."""
 
     def free(self, release_id: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        """Return False: such a charge is never freed."""
         return False
 
     def spool(self, release_id: str, packed: bytes) -> None:
-        pass
+        """Do nothing: such a budget has no spool."""
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        pass
+        """Do nothing: such a budget keeps no state of a release."""
 
     def recovery(self, release_id: str) -> str:  # noqa: ARG002 - as the protocol has it
+        """Return "": without a spool nothing can be recovered."""
         return ""
 
 
@@ -188,6 +218,9 @@ def run_release(
     outputs: ReleaseOutputs | None = None,
 ) -> Release[ResultT]:
     """Check, charge, read, draw, verify, spool, write and record one release, in this order.
+
+    `prepare` and `draw` are called once each, without arguments. InvalidProblemError also before anything for a
+    dataset without a budget, or the reverse; CertificateError, after the charge, where a check of the result failed.
 
     Parameters
     ----------
@@ -261,7 +294,10 @@ def run_release(
 
 @contextmanager
 def _freed_on_failure(ledger: ReleaseLedger, release_id: str) -> Iterator[None]:
-    """Free a charge if its release fails before the marker "reading" is on the disk."""
+    """Free a charge if its release fails before the marker "reading" is on the disk.
+
+    A context manager; the error is raised again. Where the charge can't be freed, it stays.
+    """
     try:
         yield
     except BaseException:
@@ -273,7 +309,11 @@ def _freed_on_failure(ledger: ReleaseLedger, release_id: str) -> Iterator[None]:
 
 @contextmanager
 def _charge_stands(*, charged: bool) -> Iterator[None]:
-    """State in any error that the charge stays."""
+    """State in any error that the charge stays.
+
+    A context manager. Where nothing was `charged`, errors pass unchanged. InvalidProblemError is raised anew with the
+    fact in its text, OSError as ChargedError, and any other error with a note.
+    """
     try:
         yield
     except InvalidProblemError as error:
@@ -296,7 +336,10 @@ def _charge_stands(*, charged: bool) -> Iterator[None]:
 
 @contextmanager
 def _result_kept(recovery: str) -> Iterator[None]:
-    """Replace an error after the spool by the command that recovers the result."""
+    """Replace an error after the spool by the command that recovers the result.
+
+    A context manager. Without a `recovery` command errors pass unchanged; KeyboardInterrupt and the like get a note.
+    """
     try:
         yield
     except BaseException as error:

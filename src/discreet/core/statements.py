@@ -235,6 +235,9 @@ STATEMENTS: Mapping[str, Statement] = {
 def state(name: str, /, **values: object) -> str:
     """Fill in a statement.
 
+    Returns the sentence. KeyError for a name, or a value of the template, that is missing; further values are
+    ignored.
+
     Parameters
     ----------
     name

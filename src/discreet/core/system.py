@@ -90,6 +90,8 @@ def lock(handle: int) -> None:
 def try_lock(handle: int) -> bool:
     """Lock a file until it is closed; tell whether that was possible at once.
 
+    POSIX alone; elsewhere it is always False.
+
     Parameters
     ----------
     handle

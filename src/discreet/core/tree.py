@@ -81,6 +81,8 @@ class Tree:
 
         Linear in the labels of all paths.
 
+        InvalidProblemError also for a label that is not hashable.
+
         Parameters
         ----------
         paths
@@ -265,6 +267,8 @@ class Tree:
     def totals(self, values: ArrayLike) -> NDArray[Any]:
         """Add the values of leaves up to every node.
 
+        Sums are of the type of the values, and integers wrap around silently.
+
         Parameters
         ----------
         values
@@ -303,6 +307,8 @@ class Tree:
 
     def meet(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
         """Find the lowest common ancestors of nodes.
+
+        The result is int64 of the common shape.
 
         Parameters
         ----------

@@ -41,6 +41,8 @@ def mark_verified(
 ) -> OutcomeT:
     """Note that an outcome passed its verifier as it is; a copy of it did not.
 
+    The outcome is not kept alive by this; TypeError for a class that has no weak references.
+
     Parameters
     ----------
     outcome
@@ -65,7 +67,10 @@ def mark_refused(outcome: object) -> None:
 
 
 def was_verified(outcome: object) -> bool:
-    """Whether this process verified this very object in its present state."""
+    """Whether this process verified this very object in its present state.
+
+    The `contents` that were noted with it are computed anew, and compared.
+    """
     try:
         known = _VERIFIED.get(outcome)
     except TypeError:
@@ -78,7 +83,9 @@ def was_verified(outcome: object) -> bool:
 
 
 def verdict_of(outcome: _Certified) -> str:
-    """Return "verified" or the reason why an outcome does not count as verified.
+    """Return "certified", or "NOT CERTIFIED" if a check failed, or that the outcome's checks are only claimed.
+
+    They are claimed, as :data:`CLAIMED` says, while this process has not verified this very object as it is.
 
     Examples
     --------

@@ -99,12 +99,18 @@ def view(
 
 
 def folded(summary: str, body: str) -> str:
-    """Fold HTML of ours behind a line of text."""
+    """Fold HTML of ours behind a line of text.
+
+    `summary` is escaped, `body` is not.
+    """
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
 def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 - of one caller
-    """Return the sentence on a certificate: claimed, verified or failed."""
+    """Return the sentence on a certificate: claimed, verified or failed.
+
+    Without a check the certificate has not passed.
+    """
     n = len(certificate.checks)
     if certificate.passed and not verified:
         return "Claimed: discreet.verify checks it"
@@ -122,6 +128,8 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     """Return pixel coordinates ``(n, 2)`` of points: x to the right, y upwards on the page, one scale for both.
 
     Latitude and longitude are drawn as on a map.
+
+    `metric` ``"haversine"`` means latitude and longitude; the picture is 220 pixels wide at most.
     """
     plane = points
     if metric == "haversine":
@@ -156,6 +164,8 @@ def row_on_map(
     points: NDArray[np.float64] | None, metric: str, secret: int, chances: ArrayLike
 ) -> str:
     """Draw where one secret is reported: discs whose area is the chance, a ring where it truly is.
+
+    The text is "" for points that are not ``(n, 2)`` or fewer than two. At most 800 reports are drawn.
 
     Parameters
     ----------
@@ -197,7 +207,11 @@ def row_on_map(
 
 
 def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
-    """Return an SVG of points ``(n, 2)``, at most some hundred of them, evenly chosen; "" where they can't be drawn."""
+    """Return an SVG of points ``(n, 2)``, at most 800 of them, evenly chosen; "" where they can't be drawn.
+
+    `metric` is the space's, ``"haversine"`` for latitude and longitude; `label` is for screen readers. Fewer than two
+    points, or other dimensions, are not drawn.
+    """
     if points is None or not _drawable(points):
         return ""
     placed = _on_page(points, metric)
@@ -208,6 +222,8 @@ def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
 
 def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
     """Draw a bar for each name, in the order that is given; nothing without a positive height.
+
+    At most 40 bars are drawn; the caption counts the others.
 
     Parameters
     ----------
@@ -251,6 +267,11 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
     """Return an SVG of a table of probabilities ``(n, k)``, the largest darkest.
 
     A large table is averaged over blocks.
+
+    Probabilities are finite and not negative. More than 40 rows or columns are averaged; entries below half a percent
+    of the largest are not drawn.
+
+    `label` is for screen readers.
     """
     table = chances
     for axis in (0, 1):
@@ -270,14 +291,20 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
 
 
 def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of any library
-    """Return the first rows of a published table as the HTML of its library; "" if it has none."""
+    """Return the first rows of a published table as the HTML of its library; "" if it has none.
+
+    `table` is a frame of any library with ``head``; `rows` how many are shown.
+    """
     head = getattr(table, "head", None)
     shown = getattr(head(rows), "_repr_html_", None) if callable(head) else None
     return str(shown()) if callable(shown) else ""
 
 
 def rows_of(lines: Sequence[tuple[str, object]]) -> str:
-    """Return an HTML table of names and values."""
+    """Return an HTML table of names and values.
+
+    Both are escaped.
+    """
     body = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in lines
     )
@@ -285,7 +312,10 @@ def rows_of(lines: Sequence[tuple[str, object]]) -> str:
 
 
 def plan_view(guarantee: object, lines: str, picture: str = "") -> str:
-    """Return HTML of a plan: what it promises, a picture, and its lines, each a name, two spaces and a text."""
+    """Return HTML of a plan: what it promises, a picture, and its lines, each a name, two spaces and a text.
+
+    A line without two spaces becomes a name alone. `picture` is HTML and not escaped.
+    """
     pairs = []
     for line in lines.split("\n"):
         name, gap, rest = line.partition("  ")

@@ -136,6 +136,9 @@ class Ledger:
     def create(cls, path: str | os.PathLike[str], dataset: str, limit: Guarantee) -> Ledger:
         """Grant a dataset a budget, in a new ledger or in an existing one.
 
+        The dataset's grant is on the disk when this returns. BudgetError when the disk is full, or another process
+        holds the file for half a minute. All lines are read.
+
         Parameters
         ----------
         path
@@ -179,12 +182,14 @@ class Ledger:
         return tuple(sorted(self._read()))
 
     def account(self, dataset: str) -> Account:
-        """State of a dataset: its limit and what was charged.
+        """Return the account of a dataset: its limit, and the charges that were not freed.
+
+        All lines are read and added up.
 
         Raises
         ------
         BudgetError
-            When it has no budget.
+            When it has no budget, or another process holds the file for half a minute.
         InvalidProblemError
             When a line was damaged.
         """
@@ -192,6 +197,8 @@ class Ledger:
 
     def history(self, dataset: str) -> tuple[Charge, ...]:
         """List the charges to a dataset, oldest first; those that were freed are included, with the state ``"void"``.
+
+        The cost is that of :meth:`account`.
 
         Raises
         ------
@@ -201,7 +208,9 @@ class Ledger:
         return _of(self._read(), dataset)[1]
 
     def reserve(self, dataset: str, guarantee: Guarantee) -> None:
-        """Charge a dataset for good, or raise and change nothing.
+        """Charge a dataset for good: the charge is on the disk when this returns.
+
+        An error means that nothing may be released.
 
         Parameters
         ----------
@@ -236,6 +245,8 @@ class Ledger:
     ) -> tuple[Fraction, ...]:
         """Charge a dataset under a release id; the charge can be freed until :meth:`begin_reading`.
 
+        The cost is that of :meth:`reserve`, and a look at the files beside the ledger.
+
         Parameters
         ----------
         dataset, guarantee
@@ -267,17 +278,25 @@ class Ledger:
     def begin_reading(self, release_id: str) -> None:
         """Record durably that private data are about to be read; the charge can't be freed afterwards.
 
+        All lines are read.
+
         Raises
         ------
+        BudgetError
+            If the record could not be written; it may stand.
         InvalidProblemError
-            If the release is unknown, was freed, or began to read before.
+            If the release is unknown, was freed, or began to read before; or as for :meth:`reserve`, for the file.
         """
         if not self._move(release_id, lines.READING):
             expected = "a release that nobody freed; nothing was read"
             raise InvalidProblemError("release", expected, release_id)
 
     def free(self, release_id: str) -> bool:
-        """Free the charge of a release if no reading began; return whether it was freed."""
+        """Free the charge of a release if no reading began; return whether it was freed. All lines are read.
+
+        False for an unknown release too; the unfinished file of its spool is removed all the same. BudgetError and
+        InvalidProblemError as for :meth:`reserve`, where the file can't be read or written.
+        """
         freed = self._move(release_id, lines.VOID)
         spool.remove(self._path, release_id, unfinished_only=not freed)
         return freed
@@ -286,12 +305,15 @@ class Ledger:
         """Store the rendered outputs of a release durably beside the ledger, for its owner alone.
 
         `release_id` is what the charge returned, `packed` the bytes that :meth:`ReleaseOutputs.pack` rendered. Linear
-        in them.
+        in them. An earlier spool of the release is replaced. OSError if the system refuses, InvalidProblemError for
+        another id than 20 hexadecimal digits; that the release exists is not checked.
+
+
         """
         spool.write(self._path, release_id, packed)
 
     def spooled(self, release_id: str) -> bytes | None:
-        """Return the rendered outputs of a release, or ``None`` if none are stored or the id is unknown.
+        """Return the rendered outputs of release `release_id`, or ``None`` if none are stored or the id is unknown.
 
         Raises
         ------
@@ -301,24 +323,27 @@ class Ledger:
         return spool.read(self._path, release_id)
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output of a release, and remove its spool.
+        """Record the SHA-256 of each output of a release, and remove its spool. Errors are those of :meth:`free`.
 
-        `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal.
+        `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal. For a release that
+        is not being read nothing is recorded, without an error, and the spool is removed all the same.
         """
         self._move(release_id, lines.DONE, outputs=dict(digests))
         spool.remove(self._path, release_id)
 
     def forget(self, release_id: str) -> None:
-        """Close a release without a result: its spool is removed, and its charge stays."""
+        """Close a release without a result: its spool is removed, its charge stays. Otherwise as :meth:`complete`."""
         self._move(release_id, lines.FORGOTTEN)
         spool.remove(self._path, release_id)
 
     def recovery(self, release_id: str) -> str:
-        """Command that recovers the result of a release from its spool."""
+        """Return the shell command that recovers the result of `release_id` from its spool; nothing is looked up."""
         return f"discreet budget recover {shlex.quote(str(self._path))} {release_id} -o FILE"
 
     def release(self, release_id: str) -> tuple[str, Charge]:
-        """Return the dataset and the charge of a release.
+        """Return the name of the dataset and the charge of the release with the id `release_id`.
+
+        Charges without an id, as of :meth:`reserve`, are not found. All lines are read.
 
         Raises
         ------
@@ -331,7 +356,7 @@ class Ledger:
         return releases[release_id]
 
     def digest(self) -> str:
-        """Compute a digest of all lines so far, to be stored where a writer of the ledger can't write.
+        """Compute a digest of all lines, which are read, to be stored where a writer of the ledger can't write.
 
         Returns
         -------
@@ -376,7 +401,7 @@ class Ledger:
         return lines.digest_at(book, len(book.lines))
 
     def check(self, digest: str) -> Literal["extends", "older", "other"]:
-        """Compare the ledger with an earlier digest of it that was stored elsewhere.
+        """Compare the ledger, all of whose lines are read, with an earlier digest of it that was stored elsewhere.
 
         Parameters
         ----------
@@ -415,9 +440,10 @@ class Ledger:
     def _charge(
         self, dataset: str, guarantee: Guarantee, release: Mapping[str, Any] | None, room: int
     ) -> tuple[Fraction, ...]:
-        """Append a charge, and reserve room for the result of its release; return what the dataset has left.
+        """Append a charge, and reserve `room` bytes for the result of its release; return what the dataset has left.
 
-        Raises BudgetError if the budget does not cover it or there is none.
+        `release` has ``release_id`` and the stated facts; ``None`` for a charge without a release, for which nothing
+        is reserved. BudgetError if the budget does not cover it or there is none. All lines are read.
         """
         with self._open(writing=True) as (db, book):
             accounts = self._accounts(book)
@@ -558,7 +584,7 @@ def _now() -> str:
 
 
 def _next_time(book: Book, *, clock_may_be_behind: bool = False) -> str:
-    """Return the time of the next line, never before that of the last one.
+    """Return the time of the next line, UTC to the second as text, never before that of the last one.
 
     Raise InvalidProblemError if far before it.
     """

@@ -30,6 +30,11 @@ _LOCK_SECONDS = 30.0
 def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
     """Open a ledger for one transaction, and raise this library's errors for those of SQLite.
 
+    It is committed at the end, and rolled back on an error. `writing` takes the lock of writers at once, and refuses
+    a file of another user. The whole file is checked by SQLite.
+
+    A context manager. `path` is that of the ledger; links are followed.
+
     Raises
     ------
     BudgetError
@@ -64,6 +69,8 @@ def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
 def fill(path: Path, create_tables: Callable[[sqlite3.Connection], object]) -> None:
     """Create a ledger if the file does not exist or is empty, durably; two processes may do so at the same time.
 
+    `create_tables` is called with the open connection, within the transaction. OSError becomes InvalidProblemError.
+
     Raises
     ------
     InvalidProblemError
@@ -86,7 +93,10 @@ def fill(path: Path, create_tables: Callable[[sqlite3.Connection], object]) -> N
 
 
 def damaged(path: Path, detail: str) -> InvalidProblemError:
-    """Return the error for a file whose content is not that of a ledger."""
+    """Return the error for a file whose content is not that of a ledger.
+
+    `detail` is what is wrong, cut after 200 characters; the error is returned, not raised.
+    """
     # SQLite's words may quote the file.
     plain = "".join(letter if letter.isprintable() else " " for letter in detail)
     return _refused(path, "a whole ledger", plain[:200])
@@ -100,7 +110,10 @@ def _refuse_exchange(path: Path, true: Path, file: tuple[int, int], *, writing: 
 
 
 def _recognize(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database that is not a ledger, or is damaged."""
+    """Refuse a database that is not a ledger, or is damaged.
+
+    Every page of the file is read. The journal's mode is set; InvalidProblemError for another database.
+    """
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
@@ -123,7 +136,11 @@ def _resolved(path: Path) -> Path:
 
 
 def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
-    """Return device and inode of a plain file that has one name and one writer; refuse any other file."""
+    """Return device and inode of a plain file that has one name and one writer; refuse any other file.
+
+    `true` is the path without links, `path` that in messages; with `writing` it must be the user's own. Raises
+    InvalidProblemError.
+    """
     # By name, never by opening it: closing any handle of a file gives back the locks that SQLite holds in this process.
     try:
         status = true.lstat()

@@ -101,6 +101,9 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
 
     One hash for each line.
 
+    `db` is the open connection, `path` the file that messages name. A ledger of version 1 gives a book without salt
+    and hashes.
+
     Raises
     ------
     InvalidProblemError
@@ -134,6 +137,8 @@ def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
     """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges.
 
     A line whose hash does not follow from those before is refused as damage.
+
+    One hash for each line.
     """
     stored = "SELECT name, granted, created, digest FROM datasets ORDER BY rowid"
     grants = db.execute(stored).fetchall()
@@ -154,7 +159,10 @@ def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
 def _numbered(
     db: sqlite3.Connection, path: Path, table: str, columns: str
 ) -> list[tuple[str, ...]]:
-    """Read `columns` of a table whose ids are 1, 2, ... up to the last id that it ever had; refuse one with a gap."""
+    """Read `columns` of a table whose ids are 1, 2, ... up to the last id that it ever had; refuse one with a gap.
+
+    InvalidProblemError in that case. `table` and `columns` become part of the statement.
+    """
     rows = db.execute(f"SELECT id, {columns} FROM {table} ORDER BY id").fetchall()  # noqa: S608 - names of our own
     last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
     numbers = [row[0] for row in rows]
@@ -168,6 +176,8 @@ def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
     """Replace the tables of an earlier version by those of this one, with a new salt and the same lines.
 
     The new book is returned. Nothing is committed: the caller's transaction does that.
+
+    `lines` get new hashes; one each.
     """
     for statement in _NEW_TABLES:
         db.execute(statement)
@@ -196,7 +206,10 @@ def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
 
 
 def digest_at(book: Book, count: int) -> str:
-    """Return the digest of the first `count` lines of a ledger: ``count:`` and 96 hexadecimal digits."""
+    """Return the digest of the first `count` lines of a ledger: ``count:`` and 96 hexadecimal digits.
+
+    `count` is at most the number of lines, else IndexError; a book of version 1 has no digests.
+    """
     mark = mac(book.salt, "ledger")[:32]
     return f"{count}:{mark}{mac(book.salt, 'lines', count, book.digests[count])}"
 

@@ -30,6 +30,11 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 def prepare(ledger: Path, release_id: str, room: int) -> None:
     """Create the file of a spool under its unfinished name, and reserve space where the system can.
 
+    `room` is in bytes. InvalidProblemError for another id than 20 hexadecimal digits; an unfinished file that is
+    there already is removed, and BudgetError raised.
+
+    `ledger` is the path of the ledger, beside whose true file the spool lies.
+
     Raises
     ------
     BudgetError
@@ -53,6 +58,10 @@ def prepare(ledger: Path, release_id: str, room: int) -> None:
 def write(ledger: Path, release_id: str, packed: bytes) -> None:
     """Write a spool durably, completely or not at all; an earlier one of the same release is replaced.
 
+    InvalidProblemError for another id than 20 hexadecimal digits. A folder that can't be synced is no error.
+
+    `ledger` is the ledger's path, `packed` the rendered outputs; linear in them.
+
     Raises
     ------
     OSError
@@ -75,6 +84,10 @@ def write(ledger: Path, release_id: str, packed: bytes) -> None:
 
 def read(ledger: Path, release_id: str) -> bytes | None:
     """Read a spool, or return ``None`` if there is none.
+
+    InvalidProblemError also for another id than 20 hexadecimal digits. Linear in the bytes.
+
+    The result is what :func:`write` was given for `release_id` beside `ledger`.
 
     Raises
     ------
@@ -102,6 +115,8 @@ def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> N
     """Remove the spool of a release, or its unfinished file only, if the system allows it; no error otherwise.
 
     A file that can't be removed stays, readable for its owner alone.
+
+    InvalidProblemError only for another id than 20 hexadecimal digits.
     """
     final, unfinished = _paths(ledger, release_id)
     for path in (unfinished,) if unfinished_only else (unfinished, final):
@@ -111,6 +126,8 @@ def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> N
 
 def remove_stale(ledger: Path, releases: Mapping[str, bool]) -> None:
     """Remove files that a killed process left: those of closed releases, and unfinished ones of unknown releases.
+
+    One pass over the names in the ledger's folder; errors of the system are ignored.
 
     Parameters
     ----------

@@ -111,7 +111,12 @@ class Channel:
         self._check_row_sums()
 
     def _check_row_sums(self) -> None:
-        """Raise InvalidProblemError for a limb out of range, or a row that does not sum to `total`."""
+        """Raise InvalidProblemError for a limb out of range, or a row that does not sum to `total`.
+
+        ``O(n_secrets n_reports)`` Python integers for each limb.
+
+
+        """
         base = 1 << LIMB_BITS
         # Only the leading limb may hold the base itself, for a row with one certain report.
         if int(self.limbs.max()) > base or (
@@ -132,7 +137,8 @@ class Channel:
     def from_weights(cls, weights: ArrayLike) -> Channel:
         """Build a channel from integer weights whose rows all sum to ``2^62``, ``2^124``, ...
 
-        One Python integer for each of ``n_secrets * n_reports`` weights.
+        One Python integer for each of ``n_secrets * n_reports`` weights. The first row's sum decides how many limbs
+        there are.
 
         Parameters
         ----------
@@ -239,6 +245,8 @@ class Channel:
 
     def report(self, secret: int, bits: RandomBits | None = None) -> int:
         """Draw one report, exactly: one ``randrange`` of the row total.
+
+        ``O(n_reports)``; with several limbs the first call joins the weights of all secrets, as :meth:`row`.
 
         Parameters
         ----------
@@ -371,9 +379,8 @@ class Channel:
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:
         """Return a channel of some secrets, in the order given, which may repeat; reports stay as they are.
 
-        `secrets` are indices ``(m,)``; the ``m K`` weights are copied.
-
-        `secrets` may be a list or an integer array.
+        `secrets` are indices ``(m,)``, a list or an integer array; floats are truncated. The ``m n_reports`` weights
+        are copied.
 
         Raises
         ------
@@ -394,6 +401,8 @@ class Channel:
 
     def expected_loss(self, cost: ArrayLike) -> float:
         """Expected loss, rounded up: ``sum_ik cost_ik W_ik / total``.
+
+        ``O(n_secrets n_reports)``, in floats.
 
         Parameters
         ----------
@@ -470,6 +479,11 @@ class Channel:
     def privacy_loss(self, space: MetricSpace, *, radius: Exact | None = None) -> PrivacyLoss:
         """Find the least epsilon that this channel has on a space.
 
+        The epsilon of the result is ``None`` where no epsilon holds: a report is possible for one secret of a pair
+        only, or secrets at distance 0 have different rows. Without a pair it is 0. As
+        :meth:`discreet.MetricSpace.adjacency` also InvalidProblemError for a radius that is not positive, or all
+        pairs of more than 5120 secrets.
+
         Parameters
         ----------
         space
@@ -513,7 +527,7 @@ def _weight(weight: object) -> int:
 
 
 def split_limbs(rows: list[list[int]], n_limbs: int) -> NDArray[np.uint64]:
-    """Return the limbs of non-negative integers, shape ``(n_limbs, rows, columns)``, most significant first."""
+    """Return integers below ``2^(62 n_limbs + 2)`` as 62-bit limbs ``(n_limbs, rows, columns)``, the highest first."""
     table = np.asarray(rows, dtype=object)
     limbs = np.empty((n_limbs, *table.shape), dtype=np.uint64)
     mask = (1 << LIMB_BITS) - 1
@@ -524,7 +538,7 @@ def split_limbs(rows: list[list[int]], n_limbs: int) -> NDArray[np.uint64]:
 
 
 def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
-    """Natural logarithms of the weights, and a bound on their absolute error.
+    """Natural logarithms of the weights, and a bound on their absolute error; ``O(n_secrets n_reports)`` a limb.
 
     Returns
     -------

@@ -193,6 +193,8 @@ def least_lift(slack: Fraction) -> int:
 
     ``1 / (1 - e^-a) = (1 + coth(a/2)) / 2``, and ``coth(a/2) <= 2/a + a/6``.
 
+    `slack` is positive; more than one nat counts as one. Zero raises ZeroDivisionError.
+
     Examples
     --------
     >>> least_lift(Fraction(1, 1000))
@@ -203,7 +205,10 @@ def least_lift(slack: Fraction) -> int:
 
 
 def _table_check(channel: AnchoredChannel) -> Check:
-    """Return the check that counts factors above the exponential, or more than two units below it, exactly."""
+    """Return the check that counts factors above the exponential, or more than two units below it, exactly.
+
+    Constant time: two exact exponentials for each factor of `channel`.
+    """
     decay, wrong = channel.decay, 0
     for place in range(DECAY_DIGITS):
         for digit in range(256):
@@ -221,7 +226,9 @@ def _lift_check(
 ) -> Check:
     """Return the check that the lift is at least what the shortest edge needs.
 
-    `column` is epsilon for a column, exact, `shortest` the length of the shortest edge in stored units.
+    `column` is the rate that a column may have, exact, in nats for each stored unit; `shortest` the length of the
+    shortest edge in stored units. The residual is infinite where the tails leave no slack. With a table of lengths
+    its triangles are measured, edges times centers; else constant time.
     """
     rate = channel.rate / 2**edges.scale_bits
     defect = triangle_defect(channel.space)
@@ -237,9 +244,10 @@ def _lift_check(
 
 
 def _measured_defect(channel: AnchoredChannel, edges: Adjacency) -> int:
-    """Return by how much distances to a center differ by more than the length of an edge, in stored units.
+    """Return by how much the distances of an edge's ends to a center differ by more than its length, in stored units.
 
-    0 for a metric. At most 0 if none does. Edges times centers.
+    The largest excess over all edges and centers, at least 0, which a metric has. The space has a matrix. Edges times
+    centers.
     """
     distances = channel.space.distances[:, np.unique(channel.centers)]
     worst, step = 0, max(1, _SLICE // distances.shape[1])
@@ -307,6 +315,9 @@ def _violations(
     """Count pairs of positive integers `p`, `q` ``(m,)`` with ``max > e^(rate length) min``, exactly.
 
     Floats decide but where they are too close; these few pairs are compared in integers.
+
+    `lengths` ``(m,)`` are in stored units, `rate` is exact and positive, in nats for each unit. Linear, with an exact
+    exponential for each close pair.
     """
     high = np.maximum(p, q).astype(np.float64)
     low = np.minimum(p, q).astype(np.float64) * _growth(lengths, rate)
@@ -321,9 +332,10 @@ def _violations(
 
 
 def _growth(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
-    """Return ``e^(rate length)`` of `lengths`, of any shape, to a dozen roundings.
+    """Return ``e^(rate length)`` of `lengths`, of any shape, as float64 of the same shape, to a dozen roundings.
 
-    2^64 beyond the ratios of weights.
+    `rate` is positive, in nats for each unit of the lengths, which are not negative. Lengths of more than 44 nats,
+    beyond all ratios of weights, give ``2^64``.
     """
     longest = min(math.floor(44 / rate), 2**62)
     near = lengths <= longest

@@ -60,6 +60,8 @@ class BoundPairs:
 def row_sum_check(channel: Channel) -> Check:
     """Count rows that do not sum to the total, in integers.
 
+    One pass over the limbs; the residual is the number of such rows.
+
     Examples
     --------
     >>> from discreet.core.channels.channel import Channel
@@ -207,6 +209,9 @@ def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
     The unmarked pairs imply the marked ones, by induction on the length: both parts are shorter than the
     whole, and each of them is unmarked or follows in turn.
 
+    A near secret is one of the few nearest ones to an end (``_MAX_RELAYS``), so that some implied pairs stay
+    unmarked. ``O(n^2)`` for each of them.
+
     Examples
     --------
     >>> import numpy as np
@@ -237,6 +242,8 @@ def _growth(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray
     """Return e^(rate length) of `lengths` ``(m,)``, to 15 roundings.
 
     Capped beyond ratios of weights of `n_limbs` limbs.
+
+    `rate` is positive, in nats for each unit of the lengths.
     """
     longest = min(math.floor(44 * n_limbs / rate), 2**62)
     near = lengths <= longest
@@ -268,6 +275,8 @@ def _achieved(
 
     `pairs` ``(m, 2)`` have lengths ``(m,)`` and, in floats, log-ratios `apart` ``(m,)``. Also returns where it is.
     The worst pair is computed exactly, ``O(n_reports)``.
+
+    `limbs` is ``(n_limbs, n, n_reports)``; lengths are in units of ``2^-scale_bits``.
     """
     ratio = apart / np.maximum(lengths, 1)
     for pair in np.flatnonzero(lengths == 0).tolist():

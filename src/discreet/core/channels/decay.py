@@ -49,6 +49,8 @@ _MASK = (1 << _HALF_BITS) - 1
 def scaled_product(p: NDArray[np.int64], q: NDArray[np.int64]) -> NDArray[np.int64]:
     """Compute ``floor(p q / 2^62)`` exactly, entry by entry, for int64 from 0 to 2^62 of one shape; ``O(1)`` each.
 
+    Larger or negative numbers are not refused, and give wrong results.
+
     Notes
     -----
     With ``p = p1 2^31 + p0`` and ``q`` alike, ``p q = p1 q1 2^62 + M 2^31 + p0 q0`` and ``M = p1 q0 + p0 q1``. If

@@ -312,6 +312,9 @@ class AnchoredChannel:
     def row(self, secret: int) -> NDArray[np.int64]:
         """Compute the weights of one secret: int64 ``(K,)``.
 
+        Explicit weights of balls and the lift are included; entry k belongs to report k, not to the name
+        ``names[k]``.
+
         Raises
         ------
         InvalidProblemError
@@ -345,7 +348,10 @@ class AnchoredChannel:
         return totals
 
     def _tail_totals(self) -> NDArray[np.int64]:
-        """Return ``(n,)`` sums of the weights outside of balls, in ``O(n K)`` or from a lattice's table."""
+        """Return ``(n,)`` int64 sums of the weights that secrets would have without balls, lifts included.
+
+        From a lattice's table where there is one, else in ``O(n K)``, in slices.
+        """
         if self._offsets is not None:
             return self._lattice_totals(*self._offsets)
         n, k = self.n_secrets, self.n_reports
@@ -360,7 +366,11 @@ class AnchoredChannel:
     def _lattice_totals(
         self, places: NDArray[np.int64], table: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return ``(n,)`` sums of weights outside of balls, from ``(n, 2)`` lattice places and weights by distance."""
+        """Return ``(n,)`` int64 sums of the weights that secrets on a lattice would have without balls, lifts included.
+
+        `places` ``(n, 2)`` are rows and columns of the secrets, `table` the 62-bit decay by row and column distance.
+        For each secret, the reports within reach of its tails.
+        """
         from discreet.core.kernels.distances import lattice_totals
 
         rows, columns = places[self.centers].T
@@ -382,6 +392,8 @@ class AnchoredChannel:
 
     def report(self, secret: int, bits: RandomBits | None = None) -> int:
         """Draw one report, exactly, and give its name: one ``randrange`` of the row total.
+
+        ``O(K)`` for K reports: the row is computed anew.
 
         Parameters
         ----------
@@ -414,6 +426,8 @@ class AnchoredChannel:
         """Draw one independent report for each secret of a sequence: int64 ``(len(secrets),)``, each as :meth:`report`.
 
         `bits` is the source of chance, the operating system by default.
+
+        Results are names of reports. ``O(K)`` for each secret. InvalidProblemError when there is no such secret.
         """
         source = bits or SystemBits()
         return np.array([self.report(int(secret), source) for secret in secrets], dtype=np.int64)

@@ -119,6 +119,9 @@ def round_channel(matrix: ArrayLike, *, slack: Exact, limbs: int = 1) -> Channel
 def mixing_weight(n_reports: int, slack: Exact, limbs: int = 1) -> Fraction:
     """Probability ``theta`` that the rounding moves to the uniform report.
 
+    K is `n_reports`, m the least lift for the slack, B the bits of all limbs. InvalidProblemError for a slack that is
+    not positive.
+
     Parameters
     ----------
     n_reports
@@ -140,7 +143,10 @@ def mixing_weight(n_reports: int, slack: Exact, limbs: int = 1) -> Fraction:
 
 
 def _lift(slack: Exact) -> int:
-    """``m >= coth(a/2)``, by ``coth x <= 1/x + x/3``."""
+    """Return an integer m of at least ``coth(a/2)`` for a slack of ``a`` nats, by ``coth x <= 1/x + x/3``.
+
+    More than one nat counts as one. InvalidProblemError for a slack that is not positive.
+    """
     a = to_fraction(slack, "slack")
     if a <= 0:
         raise InvalidProblemError("slack", "a positive number", slack)
@@ -152,6 +158,9 @@ def _round_row(row: NDArray[np.float64], lift: int, total: int) -> list[int]:
     """Return integers that sum to `total`: each positive entry's `lift` and its share of the rest of it, exactly.
 
     The largest remainders are rounded up; zeros stay zero.
+
+    `row` is ``(n_reports,)`` with a positive entry; `lift` times the positive entries must be at most `total`, which
+    is not checked. ``O(n log n)`` Python integers.
     """
     support = np.flatnonzero(row)
     mantissas, exponents = np.frexp(row[support])

@@ -33,6 +33,8 @@ def close(D: NDArray[np.float64], block: int, width: int) -> None:
 
     Floyd and Warshall's recursion, ``block`` pivots at a time: first the rows of the pivots, then their columns by
     symmetry, then everything else in strips of ``width`` columns, with four pivots at once. Absent edges are infinite.
+
+    `D` is float64 with zeros on its diagonal. `block` and `width` change the speed alone.
     """
     n = D.shape[0]
     for first in range(0, n, block):
@@ -121,6 +123,8 @@ def implied_sparse(
     more than its length.
 
     `start` is ``(n + 1,)``, the next three ``(2 n_edges,)``.
+
+    Lengths are positive. At most ``n`` searches of ``O(m log n)`` in graphs of m edges, each over near nodes alone.
     """
     n = len(start) - 1
     implied = np.zeros(n_edges, dtype=np.bool_)
@@ -235,7 +239,10 @@ def spanner(
 
 @part
 def _product(x: float, y: float) -> tuple[float, float]:
-    """Product of two floats as a float and its exact error (Dekker, by Veltkamp's halves)."""
+    """Product of two floats as a float and its exact error (Dekker, by Veltkamp's halves).
+
+    Exact unless a product overflows or underflows.
+    """
     p = x * y
     c = 134217729.0 * x
     x_head = c - (c - x)
@@ -256,6 +263,9 @@ def round_rows(table: NDArray[np.float64], lift: int) -> NDArray[np.int64]:
     product in two, so that x is known up to ``2^62 2^-101``, and its floor up to one unit, within ``2^-38`` of whole
     numbers. At most K units of 2^62 are left and go to the first entries, one for each. So every weight is within
     ``1 + 2^-38`` of ``x + lift``.
+
+    `table` is ``(n, width)``, and so is the result; linear in its entries. Zeros stay zero. Each row needs a positive
+    entry, and `lift` times its positive entries below ``2^62``, which is not checked.
     """
     n, width = table.shape
     weights = np.zeros((n, width), dtype=np.int64)

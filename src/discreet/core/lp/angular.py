@@ -56,7 +56,11 @@ class Cut:
     duals: NDArray[np.float64]
 
     def at(self, x: NDArray[np.float64]) -> float:
-        """Return the value of the cut at the master's variables x."""
+        """Return the value of the cut at the master's variables x.
+
+        `x` is ``(master's variables,)``; the value is in the unit of the cost, or for a feasibility cut of its
+        multipliers.
+        """
         return self.constant + float(self.gradient @ x)
 
 
@@ -88,7 +92,10 @@ class Block:
     upper: NDArray[np.float64]
 
     def alone(self) -> tuple[LinearProgram, NDArray[np.int64]]:
-        """Return the program without the rows in which the master's variables occur, and the indices of its rows."""
+        """Return the program without the rows in which the master's variables occur, and the indices of its rows.
+
+        Variables and their bounds stay. Linear in the entries.
+        """
         own = np.flatnonzero(np.diff(self.linking.indptr) == 0)
         program = self.program
         free_program = LinearProgram(
@@ -102,7 +109,10 @@ class Block:
         return free_program, own
 
     def extent(self) -> tuple[float, float]:
-        """Return a lower and an upper bound on the cost from the bounds of the variables alone, rounded outward."""
+        """Return a lower and an upper bound on the cost from the bounds of the variables alone, rounded outward.
+
+        In the unit of the cost; linear in the variables, whose bounds are finite.
+        """
         ends = self.program.cost * np.stack([self.program.lower, self.program.upper])
         slack = _EPS * len(ends.T) * float(np.abs(ends).max(axis=0).sum())
         return float(ends.min(axis=0).sum()) - slack, float(ends.max(axis=0).sum()) + slack
@@ -114,6 +124,8 @@ class Block:
         :math:`L(y) - (T^\top y)^\top x`, lowered by the largest rounding error over the bounds of x.
 
         `duals` is ``(rows of the block,)``. Linear in the entries of the block.
+
+        `kind` tells which bound is taken: that of the block's cost, or of its infeasibility.
         """
         program = self.program
         senseless = ((duals > 0) & np.isneginf(program.row_lower)) | (
@@ -130,7 +142,10 @@ class Block:
         return Cut(self.number, kind, constant, gradient, y)
 
     def scale(self, cut: Cut) -> float:
-        """Return the positive factor of a cut, so that the solver reads numbers of moderate size."""
+        """Return the positive factor of a cut, so that the solver reads numbers of moderate size.
+
+        1 over the largest gradient for a feasibility cut; else 1, or less for gradients above 1e6.
+        """
         largest = float(np.abs(cut.gradient).max(initial=0.0))
         if cut.kind == "feasibility":
             return 1.0 / largest if largest > 0 else 1.0
@@ -141,6 +156,8 @@ class Block:
 
         Entries that the solver would delete are replaced by the least that they can be within the bounds of x, which
         leaves the cut valid.
+
+        `cut` belongs to this block. Linear in the master's variables.
         """
         scale = self.scale(cut)
         g, constant = cut.gradient * scale, cut.constant * scale
@@ -170,7 +187,10 @@ class Angular:
     blocks: tuple[Block, ...]
 
     def master(self) -> LinearProgram:
-        """Return the master program: its own variables and one cost variable for each block."""
+        """Return the master program: its own variables and one cost variable for each block.
+
+        Cost variables come last, within what :meth:`Block.extent` states; no cut is in it yet. Linear in the entries.
+        """
         from scipy.sparse import csr_array, hstack
 
         program, count = self.program, len(self.blocks)
@@ -188,6 +208,8 @@ class Angular:
 
 def split(program: LinearProgram, blocks: ArrayLike) -> Angular:
     """Take a block-angular program apart.
+
+    Linear in the entries of the matrix for each block. Blocks are numbered from 0 in ascending order of their labels.
 
     Parameters
     ----------
@@ -255,6 +277,8 @@ def _blocks_of_rows(program: LinearProgram, place: NDArray[np.int64]) -> NDArray
     """Return the block of each row, ``(n_rows,)``; -1 for the master's.
 
     `place` is the block of each variable, -1 for the master's. A row that touches two blocks is refused.
+
+    InvalidProblemError names the blocks and the row. Linear in the entries.
     """
     matrix = program.matrix
     touched = place[matrix.indices]

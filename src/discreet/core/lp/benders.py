@@ -294,7 +294,7 @@ class _Master:
         return len(self.origin)
 
     def add(self, rows: AddedRows) -> int:
-        """Append rows of the caller; return how many."""
+        """Append rows of the caller, in the master's variables, to the model in place; return how many."""
         from scipy.sparse import csr_array, hstack
 
         matrix = csr_array(rows.matrix)
@@ -307,7 +307,7 @@ class _Master:
         return count
 
     def cut(self, block: Block, cut: Cut) -> None:
-        """Append a cut; one too steep to be written in numbers that the solver reads is left out."""
+        """Append a `cut` of `block` to the model in place, unless it is too steep for numbers that the solver reads."""
         gradient, weight, constant = block.row(cut)
         if 0 < weight <= 10 * SMALLEST_ENTRY:
             return
@@ -320,10 +320,7 @@ class _Master:
         self.cuts.append(cut)
 
     def sum_of_blocks(self) -> NDArray[np.float64]:
-        """Return multipliers ``(rows,)`` that count every cut once and no other row.
-
-        While there is one cut for each block.
-        """
+        """Return multipliers ``(rows,)`` that count every cut once, undoing its scale, and no other row."""
         weights = [
             1 / scale if kind == "cut" else 0.0
             for (kind, _), scale in zip(self.origin, self.scale, strict=True)
@@ -398,7 +395,7 @@ class _Loop:
         return self.inner
 
     def run(self, anchor: NDArray[np.float64] | None) -> str:
-        """Run to a gap, a limit or no more cuts, from a feasible `anchor` if there is one; return why it ended."""
+        """Run to a gap, a limit or no more cuts, from a feasible master's point `anchor` if any; return the status."""
         try:
             for block in self.parts.blocks:
                 self._start(block)
@@ -444,7 +441,7 @@ class _Loop:
         return "iteration limit"
 
     def _solve_master(self) -> LPSolution:
-        """Solve the master by the simplex method, and once more without its basis if that fails."""
+        """Solve the master by the simplex method, once more without its basis on a SolverError, or raise the second."""
         how = {"method": "simplex", **self._how()}
         try:
             return self.master.model.solve(**how)
@@ -465,7 +462,7 @@ class _Loop:
         return {"time_limit": left, "threads": options.threads, "tolerance": options.tolerance}
 
     def _start(self, block: Block) -> None:
-        """Add the cut from the block's optimum without the rows that hold the master's variables."""
+        """Add the cut from the optimum of the block's program without the master's rows: one linear program."""
         alone, rows = block.alone()
         duals = np.zeros(len(block.rows))
         row_duals = solve(alone, **self._how()).row_duals
@@ -563,7 +560,7 @@ class _Loop:
             self.row_duals, self.added_duals = self.master.unfold(duals)
 
     def _tell(self, count: int, step: float) -> None:
-        """Append iteration `count` to the history, and report it with the bounds."""
+        """Append iteration `count` to the history and report it; `step` is the master's share in the last point."""
         master = self.master
         kinds = [cut.kind == "optimality" for cut in master.cuts]
         optimality = sum(kinds)

@@ -44,6 +44,8 @@ def lagrangian_bound(
              + \sum_j \min_{l_j \le t \le u_j} \bigl(c - A^\top y\bigr)_j\, t
         \;\le\; \min \{ c^\top x : r \le A x \le R,\ l \le x \le u \}.
 
+    One pass over the entries of the matrix, and exact fractions where the sign of a reduced cost is open.
+
     Parameters
     ----------
     program
@@ -86,6 +88,8 @@ def infeasibility(program: LinearProgram, row_duals: ArrayLike, *, tolerance: fl
     It is :func:`lagrangian_bound` for the same constraints and cost zero: feasible points all cost zero, so that a
     positive lower bound leaves none (Farkas).
 
+    The cost is that of :func:`lagrangian_bound`.
+
     Parameters
     ----------
     program
@@ -122,6 +126,8 @@ def dual_objective(
 
     A bound only if ``cost - matrix.T @ row_duals == reduced_costs`` and the signs are right, which
     ``LPSolution.dual_residual`` measures.
+
+    In the unit of the cost. Terms of multipliers towards an infinite side are left out. Linear in rows and columns.
     """
     terms = np.concatenate(
         [

@@ -100,20 +100,29 @@ class Options:
 
 
 def check(status: HighsStatus, action: str) -> None:
-    """Raise SolverError unless HiGHS reports success: with a warning it changed the program."""
+    """Raise SolverError unless HiGHS reports success: with a warning it changed the program.
+
+    `action` is a verb and its object, for the message.
+    """
     if status.name != "kOk":
         raise SolverError(BACKEND, status.name.removeprefix("k"), f"while it was asked to {action}")
 
 
 def cost_scale(cost: NDArray[np.float64]) -> float:
-    """Return the power of two that lifts the largest cost to at least 1; exact to apply and to undo."""
+    """Return the power of two that lifts the largest cost to at least 1; exact to apply and to undo.
+
+    `cost` is ``(n,)``; the result is 1 for costs of 1 and more, and for zeros alone.
+    """
     largest = float(np.abs(cost).max())
     # Subnormal costs would need a factor beyond the floats.
     return 2.0 ** min(1000, 1 - math.frexp(largest)[1]) if 0 < largest < 1 else 1.0
 
 
 def load(program: LinearProgram) -> Solver:
-    """Create a solver and copy a program into it; raise SolverError if HiGHS would change the program."""
+    """Create a solver and copy a program into it; raise SolverError if HiGHS would change the program.
+
+    Costs are multiplied by :func:`cost_scale`. Linear in the entries of the matrix.
+    """
     import highspy
 
     lp = highspy.HighsLp()
@@ -148,7 +157,22 @@ def _silent() -> type[Any]:
 
 
 def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
-    """Solve the loaded program; return an optimal solution or raise."""
+    """Solve the loaded `program`, and return an optimal solution, or raise.
+
+    `highs` is the solver of :func:`load`; after a change of the program it starts from its last basis. A solve may
+    take exponential time; see `options` for limits.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a mixed-integer program with another method than ``"auto"``.
+    InfeasibleError
+        When no point is feasible.
+    LimitReachedError
+        When a limit was reached; ``best`` is the last feasible point, or ``None``.
+    SolverError
+        For any other end, such as an unbounded program.
+    """
     import highspy
 
     if program.is_mixed_integer and options.method != "auto":
@@ -181,7 +205,10 @@ def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
 
 
 def _is_feasible(program: LinearProgram, options: Options) -> bool:
-    """Whether the program without its cost is feasible: HiGHS 1.15 reports some unbounded programs as infeasible."""
+    """Whether the program without its cost is feasible: HiGHS 1.15 reports some unbounded programs as infeasible.
+
+    It solves the program once more, without a cost; False without a solve if all costs are 0, or if a limit ends it.
+    """
     if not program.cost.any():
         return False
     bare = load(program)
@@ -206,7 +233,10 @@ def read_basis(highs: Solver) -> Basis | None:
 
 
 def write_basis(highs: Solver, basis: Basis) -> None:
-    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts."""
+    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts.
+
+    `basis` has as many codes as the program has columns and rows; SolverError if HiGHS refuses it.
+    """
     import highspy
 
     codes = [highspy.HighsBasisStatus(code) for code in range(5)]
@@ -217,7 +247,11 @@ def write_basis(highs: Solver, basis: Basis) -> None:
 
 
 def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> None:
-    """Set the solver's options; time limits are in seconds from now on."""
+    """Set the solver's options; time limits are in seconds from now on.
+
+    `options` are those of the solve; for a mixed-integer program the limit of iterations is one of nodes. SolverError
+    for a value that HiGHS refuses.
+    """
     largest = 2**31 - 1
     limit = largest if options.iteration_limit is None else min(options.iteration_limit, largest)
     # A limit on iterations would also cut the small programs inside a mixed-integer search short.
@@ -272,7 +306,10 @@ class _Listener:
 
 @contextmanager
 def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[None]:
-    """Pass log lines on to `log`, and stop the solver at its next iteration when the user presses Ctrl-C."""
+    """Pass log lines on to `log`, and stop the solver at its next iteration when the user presses Ctrl-C.
+
+    A context manager. An error that `log` raised stops the solver, and is raised at the end.
+    """
     from highspy import cb
 
     Kind = cb.HighsCallbackType
@@ -302,7 +339,11 @@ def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[Non
 
 
 def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bool) -> LPSolution:
-    """Return the solver's solution, with duals and their bound if it `finished`, or the bound of branch and bound."""
+    """Return the solver's solution, with duals and their bound if it `finished`, or the bound of branch and bound.
+
+    `seconds` is the time that the solve took. Costs are in the program's own unit again; duals and bound are ``None``
+    and minus infinity where the solver has none.
+    """
     solution, info = highs.getSolution(), highs.getInfo()
     scale = cost_scale(program.cost)
     x = np.array(solution.col_value, dtype=np.float64)

@@ -84,6 +84,8 @@ class LinearModel:
     def add_rows(self, matrix: object, lower: ArrayLike, upper: ArrayLike) -> None:
         """Append rows ``lower <= matrix @ x <= upper``.
 
+        All rows are copied: linear in the entries of the whole program.
+
         Parameters
         ----------
         matrix
@@ -127,6 +129,8 @@ class LinearModel:
         """Replace both sides of all rows in place, ``(m,)`` or one number each.
 
         Raises InvalidProblemError as :func:`read_box`.
+
+        `lower` and `upper` are in the units of the rows, and may be infinite.
         """
         m = self._program.n_rows
         low, high = read_box(lower, upper, m, ("lower", "upper"))
@@ -137,6 +141,8 @@ class LinearModel:
         """Replace both bounds of all variables in place, ``(n,)`` or one number each; equal bounds fix a variable.
 
         Raises InvalidProblemError as :func:`read_box`.
+
+        `lower` and `upper` are in the units of the variables, and may be infinite.
         """
         n = self._program.n_variables
         low, high = read_box(lower, upper, n, ("lower", "upper"))
@@ -145,6 +151,8 @@ class LinearModel:
 
     def set_cost(self, cost: ArrayLike) -> None:
         """Replace the cost in place; shape (n,).
+
+        The basis stays. SolverError if HiGHS would change a number.
 
         Raises
         ------

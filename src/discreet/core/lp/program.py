@@ -172,6 +172,9 @@ def read_box(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Copy a pair of bounds as float64 ``(size,)``: broadcast, in order, none of a magnitude that means infinity.
 
+    `lower` and `upper` are one number or ``(size,)`` each; `fields` their names in messages. Both results are
+    read-only.
+
     Raises
     ------
     InvalidProblemError
@@ -196,6 +199,8 @@ def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float6
 
     Raises InvalidProblemError, naming `field`, for another shape, or entries that HiGHS would change. Linear in the
     entries.
+
+    `matrix` is dense or sparse, of real numbers; zeros are dropped. The result is a ``csr_array`` of float64.
     """
     from scipy import sparse
 

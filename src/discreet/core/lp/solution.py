@@ -129,6 +129,8 @@ class LPSolution:
     def primal_residual(self) -> float:
         """Largest violation of a row, a bound or integrality at ``x``, in the units of that constraint.
 
+        One pass over the entries of the matrix.
+
         Returns
         -------
         float
@@ -151,6 +153,8 @@ class LPSolution:
 
     def dual_residual(self) -> float:
         """Largest error of ``c - A.T y = d`` and largest multiplier of an infinite side.
+
+        One pass over the entries of the matrix.
 
         Returns
         -------
@@ -200,6 +204,8 @@ class LPSolution:
     def is_feasible(self, tol: float = 1e-6) -> bool:
         """Whether the primal residual is within a tolerance.
 
+        One pass over the entries of the matrix.
+
         Parameters
         ----------
         tol
@@ -217,6 +223,8 @@ class LPSolution:
 
     def is_optimal(self, tol: float = 1e-6) -> bool:
         """Whether the residuals and the gap are within a tolerance.
+
+        Two passes over the entries of the matrix.
 
         Parameters
         ----------

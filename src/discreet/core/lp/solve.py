@@ -33,6 +33,9 @@ def solve(
     to tolerances, and its ``is_optimal`` measures that anew. Where a solution must satisfy its constraints exactly,
     as a privacy mechanism must, it is repaired by the caller.
 
+    The simplex method and a mixed-integer search may take exponential time; interior points take few steps, each a
+    factorization of a sparse matrix.
+
     Parameters
     ----------
     program

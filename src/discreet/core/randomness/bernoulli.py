@@ -31,6 +31,8 @@ _LARGEST_WORD = 1 << 63
 def bernoulli(p: Exact, bits: UniformSource | None = None) -> bool:
     """Toss a coin that is true with probability exactly ``p``.
 
+    One uniform integer below the denominator of `p`.
+
     Parameters
     ----------
     p
@@ -103,7 +105,10 @@ def bernoulli_exp(gamma: Exact, bits: UniformSource | None = None) -> bool:
 
 
 def coin_exp(numerator: int, denominator: int, bits: RandomBits) -> bool:
-    """Toss the coin of :func:`bernoulli_exp` for ``numerator / denominator``; the integers are not checked."""
+    """Toss the coin of :func:`bernoulli_exp` for ``numerator / denominator``; the integers are not checked.
+
+    `numerator` is at least 0, `denominator` positive. Fewer than five uniform integers on average, whatever they are.
+    """
     quotient, remainder = divmod(numerator, denominator)
     # One after another, and not beyond the first that fails: a large gamma costs no more than a small one.
     ones = all(_coin_exp_below_one(1, 1, bits) for _ in range(quotient))
@@ -124,6 +129,8 @@ def bernoullis(
     bits: UniformSource | None = None,
 ) -> NDArray[np.bool_]:
     """Toss one coin for each numerator, of probability ``numerator / denominator``.
+
+    One uniform integer below `denominator` for each coin.
 
     Parameters
     ----------
@@ -166,6 +173,8 @@ def bernoulli_exps(
     r"""Toss one coin for each numerator, of probability :math:`e^{-\text{numerator} / \text{denominator}}`.
 
     The algorithm of :func:`bernoulli_exp`, on all coins at once.
+
+    A few uniform integers for each coin on average, and as many vector operations as the unluckiest coin needs.
 
     Parameters
     ----------

@@ -36,7 +36,10 @@ class UniformSource(Protocol):
     """The least that a source must offer; :class:`random.SystemRandom` does."""
 
     def randrange(self, stop: int, /) -> int:
-        """Draw an integer uniformly from ``0, ..., stop - 1``."""
+        """Draw an integer uniformly from ``0, ..., stop - 1``.
+
+        `stop` is a positive integer of any size.
+        """
         ...
 
 
@@ -57,7 +60,10 @@ class RandomBits(UniformSource, Protocol):
 
 
 def _check_range(stop: int, size: int) -> tuple[int, int]:
-    """Read both as plain integers; refuse what has no meaning."""
+    """Read both as plain integers; refuse what has no meaning.
+
+    Returns `stop`, from 1 to ``2^64``, and `size`, at least 0; InvalidProblemError for others.
+    """
     try:
         stop, size = operator.index(stop), operator.index(size)
     except TypeError:
@@ -171,7 +177,10 @@ class SeededBits(random.Random):
         super().__init__(seed)
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
-        """Draw many integers below ``stop``; see :meth:`SystemBits.randranges`."""
+        """Draw ``(size,)`` uint64 integers from ``0, ..., stop - 1``, ``1 <= stop <= 2^64``, from the seeded source.
+
+        Arguments, errors and cost are those of :meth:`SystemBits.randranges`; the draws are **not private**.
+        """
         stop, size = _check_range(stop, size)
         return _uniform(stop, size, self.randbytes)
 
@@ -231,6 +240,8 @@ def is_private(bits: UniformSource | None) -> bool:
     """Whether the source is the operating system's, so that nobody can predict its draws.
 
     True for the operating system's source alone, by exact type: a subclass may have replaced the draw.
+
+    `bits` may be ``None``, which is the operating system's.
 
     Examples
     --------

@@ -256,6 +256,8 @@ def choose_between(
 ) -> int:
     """Choose an index by inversion with probability exactly proportional to a weight known between brackets.
 
+    Two bisections for each digit, and about ``log2(n) + 2`` digits; none of the weights is formed.
+
     Parameters
     ----------
     sums
@@ -329,7 +331,7 @@ def _exp_words(
 
 @lru_cache(maxsize=256)
 def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return ends of ``exp(-rate digit 2^position)`` for all digits, in units of one word: lower and upper uint64."""
+    """Return ends of ``exp(-rate digit 2^position)`` for all digits, in units of ``2^-62``: lower and upper uint64."""
     pairs = [exp_bracket(-rate * (digit << position), _WORD) for digit in range(1 << _RADIX_BITS)]
     lower = np.array([low for low, _ in pairs], dtype=np.uint64)
     upper = np.array([high for _, high in pairs], dtype=np.uint64)

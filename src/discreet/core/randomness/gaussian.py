@@ -50,6 +50,8 @@ _WORD = 1 << 63
 def discrete_gaussian(variance: Exact, bits: UniformSource | None = None) -> int:
     r"""Draw one integer :math:`X` with :math:`\Pr[X = x] \propto e^{-x^2 / (2 \sigma^2)}`.
 
+    About 1.5 proposals on average for a large :math:`\sigma`, each one draw of :func:`discrete_laplace` and one coin.
+
     Parameters
     ----------
     variance

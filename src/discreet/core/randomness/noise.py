@@ -42,6 +42,8 @@ _MAX_TABLE_BLOCKS = 32
 def discrete_laplace(scale: Exact, bits: UniformSource | None = None) -> int:
     r"""Draw one integer :math:`X` with :math:`\Pr[X = x] = \frac{1-q}{1+q} q^{|x|}`, :math:`q = e^{-1/b}`.
 
+    A constant number of coins on average, whatever the scale is.
+
     Parameters
     ----------
     scale
@@ -165,7 +167,7 @@ def discrete_laplaces(
 
 
 def read_size(size: object) -> int:
-    """Read the number of draws.
+    """Read `size`, a number of draws, as an integer of at least 0.
 
     Raises
     ------

@@ -56,7 +56,10 @@ class Law:
     runs: int
 
     def bounds(self, outcome: Hashable) -> tuple[Fraction, Fraction]:
-        """Bracket the probability of an outcome: its explored mass, and that plus all unexplored mass."""
+        """Bracket the probability of an outcome: its explored mass, and that plus all unexplored mass.
+
+        Both ends are exact; an outcome that was never seen has the lower end 0.
+        """
         least = self.masses.get(outcome, Fraction(0))
         return least, least + self.unexplored
 
@@ -102,6 +105,7 @@ class _Replay:
         return value
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
+        """Return `size` draws below `stop`, ``(size,)`` uint64, each as of :meth:`randrange`."""
         return np.array([self.randrange(stop) for _ in range(size)], dtype=np.uint64)
 
     def _extend(self, stop: int) -> None:
@@ -211,7 +215,10 @@ def enumerate_law(
 
 
 def _hashable(outcome: Any) -> Hashable:  # noqa: ANN401 - a sampler may return anything
-    """Return an outcome with arrays and lists as tuples; raise TypeError for another that is not hashable."""
+    """Return an outcome with arrays and lists as tuples; raise TypeError for another that is not hashable.
+
+    Objects of other types, such as mappings, are not converted; of arrays, numbers become Python's.
+    """
     if isinstance(outcome, np.ndarray | np.generic):
         outcome = outcome.tolist()
     if isinstance(outcome, list | tuple):

@@ -298,6 +298,8 @@ class Adjacency:
 
         A channel that keeps ``epsilon`` on these edges keeps ``epsilon * stretch`` for all pairs.
 
+        The cost is that of :meth:`shortest_paths`, and ``O(n^2)``.
+
         Parameters
         ----------
         space
@@ -334,6 +336,9 @@ class Adjacency:
 
     def covers(self, stated: Distances | Adjacency) -> bool:
         """Whether every stated pair is joined by a path of these edges of at most its stated length.
+
+        The cost is that of :meth:`shortest_paths` for a space; for a graph, a Dijkstra search from each first secret
+        of its edges, within its longest edge.
 
         Parameters
         ----------
@@ -380,7 +385,10 @@ class Adjacency:
         return self.n <= measures.DENSE_LIMIT and 8 * len(self) > self.n**2
 
     def subgraph(self, edges: NDArray[np.integer]) -> Adjacency:
-        """Return a graph on all secrets with the edges at the given rows of ``pairs``, in the order given."""
+        """Return a graph on all secrets with the edges at the given rows of ``pairs``, in the order given.
+
+        `edges` is ``(m,)``; lengths are copied.
+        """
         return Adjacency(self.n, self.pairs[edges], self.lengths[edges], self.scale_bits)
 
     def _same(self, n: int, scale_bits: int, field: str) -> None:
@@ -393,7 +401,10 @@ class Adjacency:
             )
 
     def _matrix(self) -> NDArray[np.float64]:
-        """Return the lengths of the pairs as a symmetric matrix ``(n, n)``, 0 on its diagonal, infinite elsewhere."""
+        """Return the lengths of the pairs as a symmetric matrix ``(n, n)``, 0 on its diagonal, infinite elsewhere.
+
+        Floats, ``8 n^2`` bytes; a new array at each call.
+        """
         matrix = np.full((self.n, self.n), np.inf)
         np.fill_diagonal(matrix, 0.0)
         i, j = self.pairs.T
@@ -411,7 +422,10 @@ class Adjacency:
 
 
 def _components(n: int, pairs: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the component of each of n nodes, ``(n,)``, from pairs ``(m, 2)``; read-only."""
+    """Return the component of each of n nodes, ``(n,)``, from pairs ``(m, 2)``; read-only.
+
+    Labels are int32, numbered from 0. Linear.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

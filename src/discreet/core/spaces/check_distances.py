@@ -42,6 +42,8 @@ _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 def distance_checks(space: MetricSpace) -> list[Check]:
     """Compare stored distances with their mirror images, and with the true ones where there are points.
 
+    Without a matrix the space refuses with InvalidProblemError. ``O(n^2 dimensions)``, and integers for close pairs.
+
     Parameters
     ----------
     space
@@ -167,7 +169,10 @@ def _above_plane(space: MetricSpace) -> int:
 
 
 def _above_centers(space: MetricSpace) -> int:
-    """Count pairs longer than their centers are apart, in floats that were rounded; ``O(n^2)``."""
+    """Count pairs longer than their centers are apart, in floats that were rounded; ``O(n^2)``.
+
+    1e-10 of the extent is allowed for float error; NaN counts as longer.
+    """
     points, above = np.asarray(space.points), 0
     room = 1e-10 * float(np.ptp(points, axis=0).max())
     for i in range(space.n - 1):
@@ -211,6 +216,8 @@ def _above_sphere(space: MetricSpace, radius: float = 6371.0088) -> int:
     """Count pairs longer than the angles between their directions, times the radius in km, by more than floats err.
 
     ``O(n^2)``.
+
+    Angles alone for the angular metric. 1e-10 of the radius is allowed for float error; NaN counts as longer.
     """
     points = np.asarray(space.points)
     if space.metric == "angular":

@@ -55,6 +55,8 @@ def has_features(source: object) -> bool:
 
     Which type the text names is not checked, nor whether the geometry is valid.
 
+    Constant time; the attribute is looked up.
+
     Examples
     --------
     >>> has_features({"type": "Point", "coordinates": (12.5, 41.9)}), has_features([(12.5, 41.9)])
@@ -67,6 +69,8 @@ def has_features(source: object) -> bool:
 
 def in_degrees(crs: object, field: str = "crs") -> float | None:
     """Read a coordinate system: ``None`` for longitude and latitude, else how many meters its unit has.
+
+    Names are read without their case. A system that is neither, such as one in radians, is refused too.
 
     Parameters
     ----------
@@ -175,6 +179,8 @@ def read_features(
 ) -> tuple[NDArray[np.float64], str]:
     """Read points, one for each feature, and the metric that fits their coordinates.
 
+    Linear in the features; with `plane`, a geodesic for each pair of points.
+
     Parameters
     ----------
     source
@@ -248,7 +254,10 @@ def _array(geo: Mapping[str, Any]) -> NDArray[np.float64]:
 
 
 def _converted(frame: Any, crs: object) -> Any:  # noqa: ANN401 - a GeoDataFrame or a GeoSeries
-    """Convert a frame to longitude and latitude of WGS 84; refuse a system that pyproj does not convert."""
+    """Convert a frame to longitude and latitude of WGS 84; refuse a system that pyproj does not convert.
+
+    InvalidProblemError in the latter case; `crs` is the frame's system.
+    """
     # Without a height, which frames of two coordinates lack, a geocentric point is another place.
     if any(getattr(crs, name, False) for name in ("is_geographic", "is_projected")):
         # pyproj raises RuntimeError: for the system of a building site, say.
@@ -270,6 +279,8 @@ def _largest_stretch(
 
     `meters` and `degrees` are ``(n, 2)``. Geodesics of WGS 84 are PROJ's [Kar13]_: a microsecond for each pair. More
     than 5120 points are refused.
+
+    `frame` is a GeoDataFrame, whose ellipsoid is used. The ratio is rounded up; 1 for a single point.
     """
     if len(meters) > DENSE_LIMIT:
         expected = f"at most {DENSE_LIMIT} points; leave plane=True out"
@@ -288,7 +299,10 @@ def _largest_stretch(
 
 
 def _system(source: object, geo: Mapping[str, Any]) -> object:
-    """Find the coordinate system: the object's own; GeoJSON's member; and the standard's where features say nothing."""
+    """Find the coordinate system: the object's own; GeoJSON's member; and the standard's where features say nothing.
+
+    The result is an object of the frame's library, a name, or ``None`` where it is not known.
+    """
     if hasattr(source, "crs"):
         return source.crs
     stated = geo.get("crs")
@@ -300,7 +314,11 @@ def _system(source: object, geo: Mapping[str, Any]) -> object:
 
 
 def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float]]:
-    """Yield longitude and latitude of each point of GeoJSON; refuse another geometry, naming the row."""
+    """Yield longitude and latitude of each point of GeoJSON; refuse another geometry, naming the row.
+
+    `geo` is a mapping of GeoJSON, `row` the number of its feature. Each feature of a collection has exactly one
+    point; InvalidProblemError otherwise.
+    """
     kind = geo.get("type")
     if kind == "FeatureCollection":
         for number, feature in enumerate(geo.get("features") or ()):

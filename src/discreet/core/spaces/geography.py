@@ -54,6 +54,8 @@ _WGS84 = _Ellipsoid()
 def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
     """Read places as an array of latitude and longitude in degrees, and refuse what lies outside the ranges.
 
+    An array of float64 is returned as it is, not copied.
+
     Parameters
     ----------
     points
@@ -96,6 +98,8 @@ def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
 
 def unify_longitudes(points: NDArray[np.float64], field: str = "points") -> NDArray[np.float64]:
     """Count longitudes on both sides of the 180th meridian from 0 to 360, and refuse a table with two conventions.
+
+    In degrees; a changed array is a new one. There is at least one row.
 
     Parameters
     ----------
@@ -172,6 +176,9 @@ def ground_factor(latitudes: ArrayLike) -> float:
 
 def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
     r"""Compute upper bounds on the geodesics of WGS 84 between places, in kilometers.
+
+    Returns ``(n, n)`` float64, 0 or nearly so on the diagonal; ``O(n^2)``. InvalidProblemError for places out of
+    range.
 
     Parameters
     ----------
@@ -290,6 +297,8 @@ def to_plane(points: ArrayLike, origin: ArrayLike) -> NDArray[np.float64]:
     For cities: at 50 km from the origin, at latitudes below 60 degrees, lengths are distorted by less than 1.5 %. It is
     for laying out cells and drawing maps, never for a privacy claim, whose distances come from :func:`great_circle`.
 
+    Linear. East is counted the shorter way around.
+
     Parameters
     ----------
     points
@@ -325,6 +334,8 @@ def azimuthal(points: ArrayLike, *, shortest: float = 1e-9) -> NDArray[np.float6
     With the place c on the sphere in the mean direction of all places, a place at the great-circle distance r from c
     goes to the distance r from the origin, at its bearing. Lengths are true along bearings and longer by
     :math:`\theta / \sin\theta`, :math:`\theta = r / R`, across them: by a part in :math:`10^7` at 5 km.
+
+    Linear. InvalidProblemError for places out of range.
 
     Parameters
     ----------

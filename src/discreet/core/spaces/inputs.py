@@ -28,7 +28,7 @@ _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 
 
 def positive_count(value: object, field: str, most: int | None = None) -> int:
-    """Read a number of things, at least 1.
+    """Read `value` as an integer of at least 1, and at most `most` if that is given.
 
     Raises
     ------
@@ -45,6 +45,8 @@ def positive_count(value: object, field: str, most: int | None = None) -> int:
 def unit_name(unit: object, metric: str) -> str:
     """Read the name of a unit; some metrics have one of their own.
 
+    Returns the name as it is.
+
     Raises
     ------
     InvalidProblemError
@@ -57,7 +59,12 @@ def unit_name(unit: object, metric: str) -> str:
 
 
 def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
-    """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong."""
+    """Read points as a read-only array ``(n, dimensions)``; name the row that is wrong.
+
+    Coordinates become float64; they must be below ``2^100``, and integers at most ``2^53``. `metric` adds its own
+    limits: degrees for ``"haversine"``, a direction for ``"angular"``, and the unit ball for ``"hyperbolic"``, one
+    exact sum of squares for each point. InvalidProblemError for others.
+    """
     array = array_of(points, "points", "an array (n, dimensions)", np.float64).copy()
     if (
         isinstance(points, np.ndarray)
@@ -94,6 +101,8 @@ def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
 
 def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
     """Read a distance matrix, round it down to integers and close it in ``O(n^3)``; the caller's array is not changed.
+
+    Entries are rounded down, of two mirrored ones the lesser counts. At most 5120 rows.
 
     Returns
     -------
@@ -161,6 +170,8 @@ def edge_table(
     n: int, edges: ArrayLike, lengths: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """Read the edges of a connected graph, of parallel ones the shortest, with lengths rounded down.
+
+    ``O(m log m)``. At most 5120 nodes.
 
     Returns
     -------

@@ -73,12 +73,18 @@ class LatticeLengths:
         return self._lengths(np.abs(row[:, None] - row), np.abs(column[:, None] - column))
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units.
+
+        `i` and `j` are numbers of points, not checked. An exact root for each kind of step.
+        """
         apart = np.abs(self.places[i] - self.places[j])
         return self._lengths(apart[:, 0], apart[:, 1])
 
     def table(self) -> NDArray[np.int64]:
-        """Lengths ``(rows, columns)`` int64 by the rows and columns between two points, from 0 up to the extent."""
+        """Lengths ``(rows, columns)`` int64 by the rows and columns between two points, from 0 up to the extent.
+
+        An exact root for each entry; a new array at each call.
+        """
         rows, columns = np.indices(np.ptp(self.places, axis=0) + 1)
         return self._lengths(rows, columns)
 
@@ -110,7 +116,11 @@ class LatticeLengths:
 
 
 def _length(a: int, b: int, factor: Fraction) -> int:
-    """Compute ``g floor(sqrt(factor ((a/g)^2 + (b/g)^2)))`` in integers."""
+    """Compute ``g floor(sqrt(factor ((a/g)^2 + (b/g)^2)))`` in integers.
+
+    That is the distance of ``a`` rows and ``b`` columns in stored units, rounded down along its direction; g is the
+    greatest common divisor of both, `factor` the square of a cell's side in stored units.
+    """
     g = math.gcd(a, b)
     if g == 0:
         return 0

@@ -70,6 +70,8 @@ class Lengths(Protocol):
 def scale_for(extent: float, bits: int) -> int:
     """Choose ``s`` such that an extent fills ``bits`` bits in units of ``2^-s``.
 
+    `extent` is the largest length in the space's unit; 0 gives `bits`. The result is from 0 to 300.
+
     Raises
     ------
     InvalidProblemError
@@ -133,7 +135,10 @@ def dense(source: Lengths) -> NDArray[np.int64]:
 
 
 def tree_pairs(coordinates: NDArray[np.float64], radius: float, norm: float) -> NDArray[np.int32]:
-    """List the pairs ``i < j`` of points within a radius of each other: ``(m, 2)`` int32, in no order."""
+    """List the pairs ``i < j`` of points within a radius of each other: ``(m, 2)`` int32, in no order.
+
+    `coordinates` are ``(n, d)``, `norm` is the exponent of their norm. ``O(n log n)`` and the pairs found.
+    """
     from scipy.spatial import cKDTree
 
     pairs = cKDTree(coordinates).query_pairs(radius, p=norm, output_type="ndarray")
@@ -230,5 +235,8 @@ class TableLengths:
         return np.argwhere(np.triu(self.table <= limit, 1)).astype(np.int32)
 
     def take(self, indices: NDArray[np.int64]) -> TableLengths:
-        """Return the table among the secrets at the given indices, in that order."""
+        """Return the table among the secrets at the given indices, in that order.
+
+        `indices` are ``(m,)``; ``m^2`` lengths are copied.
+        """
         return TableLengths(self.table[np.ix_(indices, indices)])

@@ -176,6 +176,9 @@ class MetricSpace:
     def grid(cls, rows: int, columns: int, *, cell: Exact, unit: str) -> MetricSpace:
         """Space of the cells of a regular grid with Euclidean distances between centers.
 
+        Linear in the cells; distances are computed when they are first asked for. InvalidProblemError also for a
+        wrong unit.
+
         Parameters
         ----------
         rows, columns
@@ -218,6 +221,8 @@ class MetricSpace:
     def from_matrix(cls, matrix: ArrayLike, *, unit: str) -> MetricSpace:
         """Space of a distance matrix of at most 5120 rows; its floats are taken exactly.
 
+        ``O(n^3)`` to close it.
+
         Parameters
         ----------
         matrix
@@ -257,6 +262,8 @@ class MetricSpace:
         points: ArrayLike | None = None,
     ) -> MetricSpace:
         """Space of the nodes of an undirected weighted graph with shortest path distances.
+
+        All shortest paths: Dijkstra's ``O(n m log n)``, or ``O(n^3)`` for dense graphs.
 
         Parameters
         ----------
@@ -351,6 +358,8 @@ class MetricSpace:
 
         Beyond 5120 secrets it is not closed. The first call up to 5120 secrets computes the matrix; see
         :attr:`distances`.
+
+        Indices are not checked: a negative one counts from the end, one beyond raises IndexError.
         """
         if self.has_matrix:
             length = int(self.distances[i, j])
@@ -456,6 +465,8 @@ class MetricSpace:
         """Return a space of some of the secrets, none twice, in the order given; stored distances and scale stay.
 
         `indices` are ``(m,)``; with a matrix its ``m^2`` distances are copied.
+
+        Without a matrix the lengths of the source are taken over.
 
         Raises
         ------

@@ -93,7 +93,10 @@ class PlaneLengths:
         return math.floor(self.step * (1 << self.scale_bits)) - 1
 
     def dense(self) -> NDArray[np.int64]:
-        """Return all lengths ``(n, n)`` in stored units."""
+        """Return all lengths ``(n, n)`` in stored units.
+
+        ``O(n^2)``; a new array at each call.
+        """
         lengths = np.zeros((self.n, self.n), dtype=np.int64)
         for i in range(self.n - 1):
             after = np.arange(i + 1, self.n)
@@ -102,7 +105,10 @@ class PlaneLengths:
         return lengths
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units.
+
+        `i` and `j` are numbers of places, not checked. Constant time for each pair.
+        """
         parts = [
             self._lengths(
                 self.places[i[at : at + LENGTHS_AT_ONCE]]
@@ -113,7 +119,10 @@ class PlaneLengths:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _lengths(self, apart: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return lengths ``(m,)`` in stored units of steps ``(m, 2)``: the floor plus 1, exact, and 0 for no step."""
+        """Return lengths ``(m,)`` in stored units of steps `apart` ``(m, 2)``.
+
+        The floor plus 1, exact, and 0 for no step.
+        """
         factor = self.per_step
         squares = np.square(apart).sum(axis=1)
         about = factor * np.sqrt(squares.astype(np.float64))

@@ -71,7 +71,11 @@ class PointLengths:
 
     @cached_property
     def _integers(self) -> tuple[list[list[int]], int]:
-        """The coordinates as integers over one power of two."""
+        """The coordinates as integers over one power of two.
+
+        Returns rows of Python integers, ``n`` of as many as dimensions, and the exponent s: a coordinate is its
+        integer times ``2^-s``.
+        """
         mantissas, exponents = np.frexp(self.points)
         integers = (mantissas * 2.0**53).astype(np.int64)
         shift = 53 - int(exponents.min(initial=53, where=integers != 0))
@@ -151,6 +155,8 @@ class PointLengths:
         """Return distances of pairs `i`, `j` ``(m,)`` as floats in the space's unit, radians for angles.
 
         See the class.
+
+        Floats, not rounded down; :meth:`between` states the errors that it allows for.
         """
         measured: NDArray[np.float64]
         if self.metric == "haversine":

@@ -19,6 +19,9 @@ def transport(
 ) -> NDArray[np.int64]:
     """Return a maximum integer flow from sources to targets along the given pairs.
 
+    Amounts must be below ``2^31``, which is not checked: larger ones wrap around. SolverError if the flow is beyond
+    its capacities.
+
     Parameters
     ----------
     supply
