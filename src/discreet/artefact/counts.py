@@ -240,6 +240,8 @@ def save_counts(
 ) -> None:
     """Write released counts as a tidy table, with ``FILE.discreet.json`` beside it.
 
+    Linear in the rows: one for each region and size, or each marginal, region and entry.
+
     Parameters
     ----------
     release
@@ -260,7 +262,11 @@ def save_counts(
 def counts_content(
     release: Release[RegionCounts] | Release[RegionTables], suffix: str
 ) -> FileContent:
-    """Render the file of :func:`save_counts`, for :class:`discreet.artefact.ReleaseFiles`."""
+    """Render the file of :func:`save_counts`, for :class:`discreet.artefact.ReleaseFiles`.
+
+    `suffix` is ``.csv``, ``.parquet`` or ``.xlsx``. Linear in the rows. Raises InvalidProblemError for another
+    suffix, a certificate that failed, or labels that the file cannot hold.
+    """
     if not release.certificate.passed:
         raise InvalidProblemError("release", "a certificate that passed", "one that failed")
     table: pl.DataFrame = release.result.to_frame("polars")
@@ -287,7 +293,8 @@ def _content(table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any
 def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
     """Refuse regions and categories that a workbook cannot hold, or too many: before anything is charged for it.
 
-    A workbook of the same rows with counts of 0 is written to memory; whole numbers of any length are held.
+    A workbook of the same rows with counts of 0 is written to memory, linear in the rows; whole numbers of any length
+    are held. Raises InvalidProblemError with `argument` as the name of the field.
     """
     kind = _kind_of(frame)
     zeros = np.zeros(kind.height(frame, None), dtype=np.int64)
@@ -301,6 +308,8 @@ def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
     """Read released counts by size.
+
+    Linear in the rows. The certificate is read, not checked anew.
 
     Parameters
     ----------
@@ -321,6 +330,8 @@ def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
 
 def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
     """Read released tables by category; path and errors are as for :func:`load_counts`.
+
+    Linear in the rows: one for each marginal, region and entry.
 
     Notes
     -----
@@ -373,6 +384,8 @@ def measurements_content(
 def load_measurements(path: str | os.PathLike[str]) -> Measured:
     """Read noisy counts by size.
 
+    Linear in the rows: one for each region and size.
+
     Parameters
     ----------
     path
@@ -388,13 +401,19 @@ def load_measurements(path: str | os.PathLike[str]) -> Measured:
 
 
 def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
-    """Read noisy marginals; path and errors are as for :func:`load_measurements`."""
+    """Read noisy marginals; path and errors are as for :func:`load_measurements`.
+
+    Linear in the rows: one for each marginal, region and entry.
+    """
     measured: MeasuredTables = _load_measurement(path, Categories)
     return measured
 
 
 def load_by_region(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a release or kept measurements
-    """Read a file of any of these kinds: a release, or kept measurements."""
+    """Read a file of counts by region: a :class:`Release`, or kept measurements, by the kind that its record states.
+
+    Errors and cost are those of :func:`load_counts`.
+    """
     name = read_meta(path)["kind"]
     kind: Kind = Categories if name in (Categories.released, Categories.measured) else Sizes
     return (_load_release if name == kind.released else _load_measurement)(path, kind)
@@ -445,7 +464,10 @@ class _PublicFrame(Protocol):
 
 
 def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
-    """Read a release of a statistic; errors are those of :func:`load_counts`."""
+    """Read a release of a statistic; errors are those of :func:`load_counts`. Linear in the rows.
+
+    The frame must be the one that the provenance states as assumed public. The certificate is read, not checked anew.
+    """
     with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.released, kind, "count", kind.numbers)
         provenance = Provenance.from_dict(meta["provenance"])
@@ -459,7 +481,10 @@ def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
 
 
 def _load_measurement(path: str | os.PathLike[str], kind: Kind) -> Any:  # noqa: ANN401 - kept measurements of either statistic
-    """Read kept measurements of a statistic; errors are those of :func:`load_counts`."""
+    """Read kept measurements of a statistic, `Measured` or `MeasuredTables`; errors are those of :func:`load_counts`.
+
+    Other guarantees than pure and zero-concentrated ones are refused. Linear in the rows.
+    """
     with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.measured, kind, "noisy", "Int64")
         guarantee = guarantee_from_dict(meta["guarantee"])

@@ -86,7 +86,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def fill(new: Path, data: bytes) -> None:
-    """Write a file, and see that it is on the disk."""
+    """Replace the content of the existing file `new`, and return once the data is on the disk; raises OSError."""
     # In place, for its space may be reserved.
     with new.open("r+b") as file:
         file.write(data)
@@ -129,9 +129,10 @@ def _mode_of(path: Path) -> int:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C, SIGTERM and SIGHUP until a few renames are done.
+    """Defer those of Ctrl-C, SIGTERM and SIGHUP that have a Python handler until a few renames are done.
 
-    Outside of the main thread, which gets no signals, nothing is deferred.
+    The handler of the first one runs at the end; later ones are dropped. A signal with the system's own action, such
+    as SIGTERM by default, is not deferred, and outside of the main thread none is.
     """
     waiting: list[tuple[int, Any]] = []
     former: dict[int, Callable[[int, Any], Any]] = {}

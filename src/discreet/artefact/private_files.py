@@ -28,7 +28,7 @@ _NO_LINK, _NO_WAIT, _NO_CHILD = (
 
 
 def default_folder(kind: str) -> Path:
-    """Where this user's files of a kind are kept: ``cache`` or ``state``, as the XDG base directories say.
+    """Return the folder of this user's files of a kind, by the XDG base directories; it is not created.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def _read(
 ) -> tuple[bytes, tuple[int, int]] | None:
     """Read a file of at most `most` bytes; return them with its device and inode, or ``None`` when there is none.
 
-    Raises InvalidProblemError for a larger file, no regular one, or one that others own or may write; with `alone`, for
-    one that has a second name.
+    `flags` are more flags for opening it. Raises InvalidProblemError for a larger file, no regular one, or one that
+    others own or may write; with `alone`, for one that has a second name.
     """
     try:
         # Without waiting: a pipe would, for a writer.

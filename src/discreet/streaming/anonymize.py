@@ -82,6 +82,8 @@ def anonymize_files(
 ) -> Anonymization[Path, FileDiagnostics]:
     """Anonymize tables that need not fit into memory, into a folder of parts or a file.
 
+    The rows are read three times and written several times; the private folder takes about their size.
+
     Parameters
     ----------
     source
@@ -252,7 +254,10 @@ def _rows_at_once(memory: int, columns: int) -> int:
 
 
 def _check_target(where: Path) -> None:
-    """Raise InvalidProblemError unless the target is an empty folder, or a new one in a folder that exists."""
+    """Raise InvalidProblemError unless the target is an empty folder, or not there in a folder that exists.
+
+    A link is refused. Nothing is created.
+    """
     expected = "a folder that is empty or not there, in one that can be written"
     if where.is_symlink() or (where.exists() and not where.is_dir()):
         raise InvalidProblemError("target", expected, f"{where.name}, which is no folder")
@@ -268,7 +273,7 @@ def _place(
     attributes: Sequence[Attribute],
     digests: Sequence[str],
 ) -> None:
-    """Rename the parts, write the record, and rename the folder to its target, in this order.
+    """Rename the parts, write the record ``discreet.json``, and rename the folder to its target, in this order.
 
     Raises InvalidProblemError if another run has filled the target meanwhile.
     """

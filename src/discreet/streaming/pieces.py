@@ -59,6 +59,9 @@ def pieces_of(
 ) -> tuple[Piece, ...]:
     """Divide a file, or the files of a folder, into pieces that are read together, each cell by the rules.
 
+    With `row_by_row`, odd rows of CSV are read instead of refused, as :func:`~discreet.tables.parsing.scan` does. A
+    CSV file is one piece and is read once to check its rows; of Parquet only the metadata is read.
+
     Raises
     ------
     InvalidProblemError
@@ -175,6 +178,8 @@ class Batch(NamedTuple):
 def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int) -> Iterator[Batch]:
     """Read columns of a piece, so many rows at once or fewer.
 
+    Yields a :class:`Batch` after the other, by the rules of the piece; one pass.
+
     Parameters
     ----------
     piece
@@ -222,7 +227,11 @@ def _as_text(column: pl.Series) -> pl.Series:
 
 
 def _distinct_column(column: Any) -> DistinctColumn:  # noqa: ANN401 - an array of Arrow
-    """Return a column of Arrow as its texts; of a dictionary of texts, the used ones and each row's number of them."""
+    """Return an array of Arrow as a :class:`DistinctColumn`.
+
+    A dictionary of texts as the used values and each row's index. Any other column has one value a row, and no
+    indices. Linear in the rows.
+    """
     import polars as pl
     import pyarrow as pa
 

@@ -21,7 +21,7 @@ __all__ = ["Workspace", "workspace_in", "writing"]
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Convert errors of writing, such as a full disk, into a refusal of the folder.
+    """Return a context that converts an OSError of writing, such as of a full disk, into a refusal of the folder.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Workspace:
     folder: Path
 
     def put(self, name: str, value: object) -> bool:
-        """Write a record, and give whether it is the first of its name.
+        """Write a record, pickled, unless one of this name exists; return whether it was written.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Workspace:
 
     @contextmanager
     def file(self, name: str, suffix: str) -> Iterator[Path]:
-        """Create an empty file with a unique name; remove it on an error."""
+        """Return a context with a new empty file of a unique name; an error inside removes it."""
         path = make_private(self.folder / f"{name}.{secrets.token_hex(8)}{suffix}")
         try:
             yield path
@@ -110,7 +110,7 @@ class Workspace:
 
 @contextmanager
 def workspace_in(folder: Path) -> Iterator[Workspace]:
-    """Create a workspace in a folder; remove it and its files at the end.
+    """Return a context with a new workspace in a folder, for the owner alone; it and its files are removed at the end.
 
     Raises
     ------
