@@ -308,8 +308,8 @@ def read_table(
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Read a table and what is beside it.
 
-    Returns the table and the metadata of its record. Linear in the file, which is in memory twice; one that would
-    take more than half of the memory once it is read is refused.
+    Returns the table and the metadata of its record. Linear in the file, whose bytes are in memory, too; a table of
+    more than half of the memory is refused.
 
     Parameters
     ----------

@@ -335,8 +335,8 @@ def _quiet() -> None:
 def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - dask has no types
     """Return a client of the scheduler at `address`; beyond this machine only where the connection is encrypted.
 
-    The address begins with ``tcp://`` or ``tls://`` and has a port. Waits up to a minute; Dask's own log is quiet
-    from then on. `field` names the argument in messages.
+    The address begins with ``tcp://`` or ``tls://``. Waits up to a minute; Dask's own log is quiet from then on.
+    `field` names the argument in messages.
 
     Raises
     ------

@@ -165,7 +165,7 @@ class RecordFiles:
     ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count units by lowest region and size; true counts, for a plan that was charged, or for the curator.
 
-        Reads the files twice: for quotes, and for the rows. InvalidProblemError for files that cannot be read.
+        CSV is read twice, Parquet once. InvalidProblemError for files that cannot be read.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class RecordFiles:
     ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count rows by lowest region and cell; true counts, for a plan of tables that was charged.
 
-        Reads the files twice: for quotes, and for the rows. InvalidProblemError for files that cannot be read.
+        CSV is read twice, Parquet once. InvalidProblemError for files that cannot be read.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class RecordFiles:
     def count_classes(self, names: Sequence[str], sensitive: Sequence[str]) -> CountedClasses:
         """Count the classes of rows that agree in some columns, and the values in each; only counts are kept.
 
-        Reads CSV files three times, Parquet once; groups are kept on disk meanwhile.
+        CSV is read several times, Parquet once; groups are kept on disk meanwhile.
 
         Parameters
         ----------

@@ -83,6 +83,8 @@ def read_cells(
 ) -> pl.DataFrame:
     """Apply the decimal mark and the marks of missing values of some options.
 
+    Returns the table with the changed columns; one pass for each column that an option concerns.
+
     Parameters
     ----------
     table
@@ -125,7 +127,11 @@ def read_cells(
 
 
 def _without(series: pl.Series, marks: set[str], decimal: str) -> pl.Series:
-    """Return the series with cells that equal one of `marks`, as text or number, as missing."""
+    """Return the series with cells that equal one of `marks`, as text or number, as missing.
+
+    With the mark ``,`` as `decimal`, a comma in a mark is a point, too. Lists, records and bytes stay as they are.
+    Linear.
+    """
     import polars as pl
 
     keys = {key_text(mark.strip()) for mark in marks}
@@ -176,6 +182,8 @@ def recognize_missing(
     names: Sequence[str],
 ) -> tuple[Any, list[str]]:
     """Read common marks of missing values as missing in columns whose other cells are numbers or dates.
+
+    One pass for each column of text among `names`; other columns stay as they are. Marks are compared without case.
 
     Parameters
     ----------
@@ -230,6 +238,8 @@ def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a
     """Return a frame of the same library with some columns replaced, each with the type of its new series.
 
     Rows get positions from 0 in pandas: its index is dropped.
+
+    `made` are the new columns by name; linear in their cells, which pass through a list.
     """
     backend = frame.implementation
     types = {name: nw.from_native(cells, series_only=True).dtype for name, cells in made.items()}

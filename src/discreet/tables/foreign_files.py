@@ -55,7 +55,9 @@ class Labels:
 
 
 def labels_of(path: Path, kind: str, encoding: str = "") -> Labels:
-    """Read the labels of a file of SPSS, Stata or SAS that can be read; files of other kinds have none.
+    """Read the labels of a file of SPSS (not the portable form), Stata or SAS; other kinds have none.
+
+    Only metadata is read; for SAS also the catalog beside the file. Raises pyreadstat's errors for a damaged file.
 
     Parameters
     ----------
@@ -82,7 +84,10 @@ def labels_of(path: Path, kind: str, encoding: str = "") -> Labels:
 
 
 def _reader_of(kind: str) -> Callable[..., Any]:
-    """Return pyreadstat's reader of a kind of file."""
+    """Return pyreadstat's reader of a kind of file: "spss", "portable", "stata", "sas" or "transport".
+
+    KeyError for others.
+    """
     import pyreadstat
 
     readers: dict[str, Callable[..., Any]] = {
@@ -97,6 +102,8 @@ def _reader_of(kind: str) -> Callable[..., Any]:
 
 def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     """Read a table from a file of another program.
+
+    The table is read whole, after its size was compared with what may be taken.
 
     Parameters
     ----------
@@ -147,6 +154,8 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
     A column of type Null becomes one of text; one of floats without values becomes one of integers. Linear in the
     cells.
+
+    A column with an infinite number, or one of 2^53 or more, stays one of floats.
 
     Examples
     --------
@@ -228,7 +237,7 @@ def _labeled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
 def read_written_workbook(
     data: bytes, types: Mapping[str, Any], request: FileRequest
 ) -> pl.DataFrame:
-    """Read the bytes of a workbook that :func:`discreet.tables.writing.bytes_of` wrote, each column with its type.
+    """Read the bytes of a workbook that :func:`discreet.tables.writing.bytes_of` wrote; `types` has each column's type.
 
     Raises
     ------

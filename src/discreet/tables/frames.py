@@ -75,6 +75,8 @@ def frame_of(
 ) -> Any:  # noqa: ANN401 - a frame of Narwhals, eager or lazy
     """Wrap a dataframe of any library that Narwhals knows, whose columns have different names that are text.
 
+    With `eager` a lazy frame is refused; names of lazy frames are not looked at. Constant time for each column.
+
     Raises
     ------
     InvalidProblemError
@@ -112,6 +114,9 @@ def open_table(
     row_by_row: bool = False,
 ) -> Table:
     """Open a table lazily where it can be, with the columns that are wanted and the position of each row.
+
+    The result is a frame of Narwhals with the columns `wanted` and the row's number from 0 in the column `ROW`; of a
+    file or lazy frame nothing but the schema is read yet, unless the file must be read whole.
 
     Parameters
     ----------
@@ -268,7 +273,9 @@ def _kind(dtype: nw.dtypes.DType) -> str:
 
 
 def text_of(table: Table, column: str, shown: str) -> nw.Expr:
-    """Read a column as text; what is missing is empty.
+    """Return an expression for a column as text; what is missing is empty.
+
+    `shown` names the column in messages.
 
     Raises
     ------
@@ -282,7 +289,11 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
 
 
 def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> nw.DataFrame[Any]:
-    """Return the positions, from 0, of the first rows that meet a condition, and further columns of these rows."""
+    """Return the first rows that meet a condition.
+
+    Their positions, from 0, in the column `ROW`, and the columns `more`. One row more than messages list is returned
+    at most, in the order of the table. One pass.
+    """
     matching = table.filter(condition).select(ROW, *more)
     if isinstance(matching, nw.LazyFrame):
         return collect(matching.sort(ROW).head(printed.MAX_LISTED + 1), argument)
@@ -290,7 +301,11 @@ def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> n
 
 
 def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
-    """Return positions of rows as text, counted from 1 without the header, marked as private.
+    """Return positions of rows, given from 0, as text counted from 1 without the header.
+
+    With `private` marked as private.
+
+    Only the first ones are listed. Without rows the text is the mark alone, or empty.
 
     Examples
     --------
@@ -352,7 +367,8 @@ def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any libr
 def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> Any:  # noqa: ANN401 - as above
     """Read a file as a frame of Polars, its cells as they stand there; return a frame as it is.
 
-    Relations of DuckDB and lazy frames are computed, and a frame with reading options is read anew as one of Polars.
+    Relations of DuckDB and lazy frames are computed, a frame with reading options is read anew as one of Polars, and
+    mixed columns of pandas become text. Raises InvalidProblemError for anything else, or a file that cannot be read.
     """
     if isinstance(table, str | os.PathLike):
         return read_rows(os.fspath(table), argument, options=options)
@@ -365,7 +381,10 @@ def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> 
 
 
 def _of_pandas(table: Any, frame: Any) -> Any:  # noqa: ANN401 - a dataframe of pandas, and as Narwhals sees it
-    """Return the table with periods, and columns of numbers with text among them, as text, as a file has them."""
+    """Return the table with periods, and columns of numbers with text among them, as text, as a file has them.
+
+    Columns of other objects stay as they are. One pass over each column of objects.
+    """
     texts = {}
     for name in frame.columns:
         if str(table[name].dtype).startswith("period"):
@@ -406,6 +425,8 @@ def rebuilt(
     """Build a frame of the same library and with the same columns anew from some of its rows.
 
     Index, metadata and dictionaries of the original are dropped, since they tell of rows that are left out.
+
+    Every column of the result has ``len(rows)`` cells, and `which` are indices into the texts. Linear in the result.
 
     Parameters
     ----------
@@ -450,6 +471,8 @@ def rebuilt(
 
 def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN401 - any table
     """Return the rows of a public table as mappings.
+
+    Keys are names of columns as text. Linear in the cells, all in memory.
 
     Parameters
     ----------

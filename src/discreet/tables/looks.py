@@ -106,7 +106,7 @@ _HINTS = {word: hint for hint, words in _NAMES.items() for word in (hint, *words
 def look_at(
     name: str, values: Sequence[object], *, rows: int, different: int, wide: bool = False
 ) -> Look:
-    """Guess the role and the kind of a column.
+    """Suggest the role and the kind of a column, as a :class:`Look`; without values an empty one.
 
     Parameters
     ----------
@@ -219,7 +219,8 @@ def _identifier(
 ) -> Look | None:
     """Return the look of a column whose form identifies people, such as phone numbers; ``None`` for others.
 
-    `hints` are what its name suggests, `many` tells that values are many, `different` and `rows` count them.
+    `hints` are what its name suggests, `date` tells that cells are dates, `many` that nearly every value is
+    different; `different` and `rows` count values and rows.
     """
     for kind, pattern in _SHAPES.items():
         if (
@@ -275,7 +276,11 @@ def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> 
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
-    """Return the look of dates, of one format or of several; ``None`` where the cells are not dates."""
+    """Return the look of dates, of one format or of several; ``None`` if the cells are not dates.
+
+    `values` are the values as stored, `cells` the same as text, and `unique` is the suspicion of the look. If most
+    cells are dates, but no format fits all, the look has no formats.
+    """
     typed = [value for value in values[:MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.

@@ -120,7 +120,9 @@ def read(
     types: Mapping[str, type[pl.DataType]] | None = None,
     infer: bool = False,
 ) -> pl.DataFrame:
-    """Read a table.
+    """Read a table of CSV or Parquet whole into memory.
+
+    Without `types` and `infer` the cells of CSV are text. Raises one of :func:`reader_errors`, or OSError.
 
     Parameters
     ----------
@@ -185,7 +187,9 @@ def scan(
     row_index: str | None = None,
     row_by_row: bool = False,
 ) -> pl.LazyFrame:
-    """Scan a file lazily, the cells of CSV as text.
+    """Scan a CSV or Parquet file lazily, the cells of CSV as text; nothing is read but, when asked for, the schema.
+
+    Errors, those of :func:`reader_errors`, are raised when the frame is computed.
 
     Parameters
     ----------
@@ -353,7 +357,10 @@ def _address_space() -> int:
 
 
 def _limit(most: int) -> None:
-    """Allow this process so many more bytes than it has."""
+    """Limit the memory of this process to `most` bytes more than it takes now.
+
+    Without effect where the system has no limits. The address space is limited only if it is limited already.
+    """
     try:
         import resource
     except ImportError:

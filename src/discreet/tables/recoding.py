@@ -84,6 +84,8 @@ class Recoding:
     ) -> Recoding:
         """Read rules as ``COLUMN=NUMBER,NUMBER``, or as mappings from columns to numbers.
 
+        Cut points, limits and widths are read exactly; a rule has one number for each column, ``bins`` one or more.
+
         Raises
         ------
         InvalidProblemError
@@ -181,7 +183,12 @@ class CellRules:
         recode(read_cells(schema.to_frame(), self.reading), self.recoding, argument)
 
     def recode_lazily(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Apply the rules to each cell of a lazy table when it is read."""
+        """Return a lazy table in which each cell is recoded by the rules when it is read.
+
+        Columns of lists and records stay.
+
+        Only the schema is read here. Rules for columns that are not there are ignored.
+        """
         import polars as pl
 
         if not (self.reading.to_dict() or self.recoding.columns):
@@ -323,6 +330,10 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
     """Recode columns of a dataframe; columns of numbers with top and bottom codes stay numbers.
 
     A rule is applied once for each different value of a column.
+
+    Other columns become text. Numbers return to their type by way of float64: integers beyond 2^53 are rounded,
+    limits with a fraction are cut in columns of integers, and numbers outside of the type become missing. Also raises
+    for columns of lists, records or bytes.
 
     Raises
     ------

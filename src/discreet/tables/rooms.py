@@ -30,7 +30,9 @@ _LOCK = "lock"
 
 @contextmanager
 def private_room(folder: Path) -> Iterator[Path]:
-    """Create a private folder and remove it at the end; folders of killed runs are removed first.
+    """Return a context with a new private folder, removed at the end; folders of killed runs are removed first.
+
+    Raises OSError if the folder cannot be made, or cannot be removed within five seconds.
 
     Parameters
     ----------

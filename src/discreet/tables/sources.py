@@ -120,7 +120,11 @@ def suffix_of(path: str | Path) -> str:
 
 
 def is_plain(path: str | os.PathLike[str], options: ReadingOptions | None = None) -> bool:
-    """Test whether a file can be scanned as it is: a Parquet file, or text in UTF-8 without a line ``sep=;``."""
+    """Test whether a file can be scanned as it is: a Parquet file, or text in UTF-8 without a line ``sep=;``.
+
+    False for standard input and with any reading option; True for other endings and unreadable files, whose reader
+    raises the error. Only the beginning is read, so that other encodings than UTF-16 are not noticed.
+    """
     if str(path) == STANDARD_INPUT or (options is not None and options != ReadingOptions()):
         return False
     where = Path(path)
@@ -144,7 +148,9 @@ def is_hive_folder(path: str | Path) -> bool:
 
 @contextmanager
 def plain_file(path: str, request: FileRequest) -> Iterator[PlainFile]:
-    """Open a file of any kind that :data:`READABLE` lists, compressed or not, or standard input.
+    """Return a context with a :class:`PlainFile` of standard input or a file that :data:`READABLE` lists, unpacked.
+
+    What is unpacked or converted is a private copy, removed at the end; a table of another program is in memory.
 
     Parameters
     ----------

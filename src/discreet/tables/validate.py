@@ -48,7 +48,9 @@ def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = Fa
 
 
 def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
-    """Raise for dates outside the years 1 to 9999, with a time zone a day less, or times and durations beyond Python's.
+    """Refuse dates outside the years 1 to 9999, with a time zone a day less, or times and durations beyond Python's.
+
+    One pass for each column of such a type; missing cells pass, the last nanosecond of 64 bits does not.
 
     Raises
     ------
@@ -92,6 +94,9 @@ def refuse_unwritable(
     A CSV file holds no durations, no bytes, and no moments outside of the years 1 to 9999; no file holds whole numbers
     of more than 64 bits. A workbook and a file of SPSS hold finite numbers of 53 bits, moments of whole milliseconds
     or seconds without a time zone, later dates, and so many rows; SPSS has a rule for names.
+
+    Without `output` or for other endings, integers of 128 bits alone are refused. One pass for each column of dates,
+    or for a workbook and SPSS for each column.
 
     Parameters
     ----------
@@ -137,7 +142,9 @@ def refuse_unwritable(
 
 
 def refuse_name(output: str | None, argument: str) -> None:
-    """Refuse the name of a file whose ending says of no kind how it is written, or whose kind needs an extra.
+    """Refuse the name of an output whose ending is no kind of file, or whose kind needs an extra that is not installed.
+
+    ``None`` passes.
 
     Raises
     ------
