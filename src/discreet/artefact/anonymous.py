@@ -329,7 +329,11 @@ def key_of_persons(path: str | os.PathLike[str]) -> Path:
 
 
 def unmapped(made: AnonymousTable) -> list[str]:
-    """Return the sentences that k-map or persons were not checked, if the record states them."""
+    """Return phrases for what the record states and this verification did not check.
+
+    K-map, or that classes hold persons. The list is empty if the record states neither. InvalidProblemError for a k
+    of the k-map that is no integer above 1.
+    """
     k_map = recorded_k_map(made)
     persons: list[str] = []
     if made.guarantee.unit == "person":

@@ -115,7 +115,11 @@ class Sizes:
 
     @staticmethod
     def measurement(frame: Frame, numbers: NDArray[np.int64], made: Mapping[str, Any]) -> Measured:
-        """Return measurements from a frame, noisy numbers ``(nodes * sizes,)`` and the plain values beside them."""
+        """Return measurements from a frame, noisy numbers ``(nodes * sizes,)`` and the plain values `made` beside them.
+
+        `made` has the values that :meth:`stated` returns, ``"noise"``, ``"guarantee"`` (an object) and ``"seeded"``;
+        a missing one raises KeyError.
+        """
         return Measured(
             frame,
             made["kind"],
@@ -130,7 +134,10 @@ class Sizes:
 
     @staticmethod
     def stated(measured: Measured) -> tuple[NDArray[np.int64], dict[str, Any]]:
-        """Return the noisy numbers of measurements, ``(nodes * sizes,)`` int64, and the plain values beside them."""
+        """Return the noisy numbers of measurements, ``(nodes * sizes,)`` int64, and the plain values beside them.
+
+        These are ``"kind"``, ``"scales"``, ``"shares"`` (exact, as text) and ``"leaves_inherit"``.
+        """
         return measured.values.reshape(-1), {
             "kind": measured.kind,
             "scales": _state_scales(measured.scales),
@@ -204,7 +211,10 @@ class Categories:
     def result(
         frame: TableFrame, numbers: NDArray[np.int64], parameters: Mapping[str, Any]
     ) -> RegionTables:
-        """Return the tables of a frame from the published numbers ``(m,)``, by marginal, region and entry in order."""
+        """Return the tables of a frame from the published numbers ``(m,)``, by marginal, region and entry in order.
+
+        `parameters` are those of the provenance; its ``"gaps"`` become the gaps by level. Linear in the numbers.
+        """
         gaps = tuple(
             LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
             for one in parameters.get("gaps", ())
@@ -216,7 +226,11 @@ class Categories:
     def measurement(
         frame: TableFrame, numbers: NDArray[np.int64], made: Mapping[str, Any]
     ) -> MeasuredTables:
-        """Return measured tables from the noisy numbers ``(m,)``, marginal by marginal, and the plain values `made`."""
+        """Return measured tables from the noisy numbers ``(m,)``, marginal by marginal, and the plain values `made`.
+
+        `frame` has the regions and marginals; `made` has ``"scales"`` by marginal, ``"noise"``, ``"guarantee"`` (an
+        object) and ``"seeded"``.
+        """
         scales = {
             _marginal(frame.domain, name): _read_scales(texts)
             for name, texts in made["scales"].items()
@@ -503,9 +517,10 @@ def _read(
     column: str,
     numbers: str,
 ) -> tuple[Any, NDArray[Any], dict[str, Any]]:
-    """Read a table and its record: the frame, the numbers ``(rows,)`` and the metadata. Linear in the rows.
+    """Read a table of the kind `name` and its record: the frame, the numbers ``(rows,)`` and the metadata.
 
-    Raises InvalidProblemError unless every row has the region and entry that its place stands for.
+    `kind` is Sizes or Categories, `column` holds the numbers, and `numbers` names the types that it may have. Linear
+    in the rows. Raises InvalidProblemError unless every row has the region and entry that its place stands for.
     """
     import polars as pl
 

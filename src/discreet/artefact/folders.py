@@ -234,7 +234,10 @@ def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemErro
 
 
 def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyModel) -> Check:
-    """Return the check of one model on the counts of values in each class; one grouping of the table."""
+    """Return the check of one model on column `name`: the number of classes, of rows equal in `quasi`, that fail it.
+
+    Of codings as stored and by text the worse one counts. One grouping of the table.
+    """
     import polars as pl
 
     pairs = table.group_by([*quasi, name]).len(ROWS).collect(engine="streaming")

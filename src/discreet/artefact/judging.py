@@ -396,9 +396,10 @@ def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
 
 
 def _judge_counts(stored: Any, kind: str) -> Verdict:  # noqa: ANN401 - a release or kept measurements
-    """Verify counts by region, or kept measurements; the facts include the method, and what no file can show.
+    """Verify counts by region, or kept measurements; return checks and facts.
 
-    Returns checks and facts. The cost is that of the verifier.
+    Facts have ``"method"`` (``None`` for measurements), ``"not_shown"``, what no file can show, and for tables
+    ``"gaps"`` by level. The cost is that of the verifier.
     """
     from discreet.hierarchy import Frame
     from discreet.hierarchy.contingency.verify import NOT_SHOWN as NOT_SHOWN_OF_TABLES

@@ -254,7 +254,7 @@ def recover_files(
 def _unpack(packed: bytes) -> tuple[str, dict[Path, FileContent]]:
     """Return the text to print, and the contents by path, from the bytes of :meth:`ReleaseFiles.pack`.
 
-    Linear in them.
+    Linear in the bytes, which are copied.
     """
     head, _, data = packed.partition(b"\n")
     stated, at = json.loads(head), 0

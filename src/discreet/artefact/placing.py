@@ -33,7 +33,9 @@ OWNER_RIGHTS = 0o600
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write beside a file and rename, so that nobody ever sees half of it.
+    """Replace the content of the file at `path` by `data`.
+
+    Written beside it and renamed, so that no reader sees half of it.
 
     Raises
     ------

@@ -233,7 +233,10 @@ def _check_options(effort: str, suppress: float, time_limit: float | None, threa
 def _check_demands(
     quasi: Sequence[str], demanded: Sequence[tuple[str, PrivacyModel]], suppress: float
 ) -> None:
-    """Raise InvalidProblemError for a demand on a quasi-identifier, or for suppression beside demands."""
+    """Raise InvalidProblemError for a demand on a quasi-identifier, or for suppression beside demands.
+
+    `demanded` are pairs of a column and its model, `suppress` is the share of rows that may be suppressed.
+    """
     for name, _ in demanded:
         if name in quasi:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))

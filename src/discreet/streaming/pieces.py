@@ -100,9 +100,10 @@ def pieces_of(
 
 
 def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Piece]:
-    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits.
+    """Yield pieces of the Parquet file at `path`.
 
-    Reads the file's metadata only.
+    Runs of row groups of `PIECE_ROWS` rows or more, the last one maybe fewer. A file without row groups is one piece.
+    Raises InvalidProblemError for integers of 128 bits. Reads the file's metadata only.
     """
     import polars as pl
     import pyarrow.parquet as pq
@@ -127,7 +128,7 @@ def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Pie
 def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
     """Raise InvalidProblemError for a row with another number of cells than the first line, or text that is not UTF-8.
 
-    Reads the file once.
+    With `row_by_row` only a quote out of place is refused, and other bytes pass. Reads the file once.
     """
     try:
         ragged = first_ragged(path, mark, row_by_row=row_by_row)

@@ -287,7 +287,7 @@ def _counted(
 ) -> tuple[NDArray[np.int64], Counter[int]]:
     """Run `kinds` of steps, kind -> number of steps, and add up their counts.
 
-    Int64 of `shape`, and rows left out by reason.
+    Returns the counts, int64 of `shape`, and the number of rows left out by reason.
     """
     counts = np.zeros(shape, dtype=np.int64)
     rows: Counter[int] = Counter()

@@ -357,7 +357,7 @@ def _columns(
 
 
 def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
-    """Return the distinct values of one column over the parts that have it."""
+    """Return the distinct values of column `name` over the records `seen` of the survey that have it."""
     import polars as pl
 
     listed: list[pl.Series] = [one["values"][name] for one in seen if name in one["values"]]
@@ -399,7 +399,8 @@ def _unions(
 ) -> tuple[list[list[int]], dict[str, tuple[int, ...]]]:
     """Return unions of parts that have k rows and hold the demands, by exact counts, and rows by value of the table.
 
-    `rows` is ``(parts,)``. Raises InfeasibleError if all rows together fail a demand.
+    `rows` is ``(parts,)``; `values` has, by column, a table of ``part``, ``value`` and ``rows``. A union is a list of
+    parts. Raises InfeasibleError if all rows together fail a demand.
     """
     counts: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
     wholes: dict[str, tuple[int, ...]] = {}

@@ -194,9 +194,9 @@ def _write_by_part(
     out: TableStack,
     pairs: Mapping[str, list[pl.DataFrame]],
 ) -> list[tuple[int, Place]]:
-    """Write rows grouped by part; return each part and the place of its rows. Linear in the rows.
+    """Write rows grouped by part to `out`; return each part that has rows and the place of its table.
 
-    `pairs` gets the rows by part and value of each column with demands.
+    Linear in the rows. `pairs` gets, for each column with demands, a table of rows by part and value.
     """
     import polars as pl
 

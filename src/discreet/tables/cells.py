@@ -162,7 +162,8 @@ def _number(text: str) -> Decimal | None:
 def _plain_numbers(cells: pl.Series, decimal: str, *, each: bool) -> pl.Series:
     """Return texts with their numbers without thousands marks, a point as decimal mark and the sign in front.
 
-    With `each` all other texts stay as they are; without it, one other text leaves the whole column as it is.
+    `decimal` is the mark that the cells have. With `each` all other texts stay as they are; without it, one other
+    text leaves the whole column as it is.
     """
     import polars as pl
 
@@ -251,9 +252,10 @@ def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a
 
 
 def by_meaning(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dataframe of any library, or a lazy frame of Polars
-    """Return the table with equal numbers of columns written alike, and cells that are blank or NaN as missing.
+    """Return the table with equal numbers of columns `names` written alike, and cells that are blank or NaN as missing.
 
-    Of the library of `table`. Each cell by itself; text with a zero in front is a code, and no number.
+    The result is of the library of `table`; a lazy frame of Polars stays lazy. Each cell by itself; text with a zero
+    in front is a code, and no number. Names of no column are passed over. Linear.
     """
     import polars as pl
 
@@ -294,7 +296,10 @@ def _alike(cells: pl.Series) -> pl.Series:
 
 
 def _canonical(text: str, *, max_digits: int = 40) -> str:
-    """Write a number in digits, without a plus, an exponent or needless zeros, if it has at most so many digits."""
+    """Write a number in digits, without a plus, an exponent or needless zeros; other text is stripped of blanks.
+
+    A number beyond `max_digits` digits before or after the point keeps an exponent.
+    """
     number = _number(text)
     if number is None:
         return text.strip()

@@ -419,7 +419,7 @@ def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
 
 
 def refuse_unnamed(kind: pl.DataType, name: str, argument: str) -> None:
-    """Refuse a column whose cells are no names: lists, records, bytes, times.
+    """Refuse a column whose cells are no names: lists, records, bytes, times. `kind` is its type.
 
     Raises
     ------

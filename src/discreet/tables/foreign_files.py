@@ -140,7 +140,7 @@ _DAMAGED = ", which is cut off, damaged or in another encoding"
 
 
 def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
-    """Read an Arrow file whole; refuse a damaged one."""
+    """Read an Arrow file whole; raise InvalidProblemError for a damaged one. Its size is not limited here."""
     import polars as pl
 
     try:
@@ -178,9 +178,10 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
-    """Read a file of SPSS, Stata or SAS whole, with labels for codes.
+    """Read a file of SPSS, Stata or SAS whole, with the labels in place of codes.
 
-    Raises InvalidProblemError for a damaged or too large one.
+    Floats without fractions become integers. The size is compared with the limit first, but for the portable form of
+    SPSS. Raises InvalidProblemError for a damaged or too large file.
     """
     import polars as pl
     import pyreadstat
@@ -213,7 +214,10 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
 
 
 def _labels_of_catalog(path: Path, meta: Any) -> dict[str, dict[Any, str]]:  # noqa: ANN401 - what pyreadstat returns
-    """Return the value labels by column from the catalog beside a file of SAS, of its name or ``formats.sas7bcat``."""
+    """Return column -> code -> label from the catalog beside a file of SAS, of its name or ``formats.sas7bcat``.
+
+    Empty without a catalog. `meta` is what pyreadstat returned for the file.
+    """
     import pyreadstat
 
     beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]

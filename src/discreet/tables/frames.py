@@ -178,7 +178,10 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
-    """Scan a file lazily with the numbers of its rows in a column of our own; InvalidProblemError if unreadable."""
+    """Scan a file lazily with the number of each row, from 0, in the column `ROW`; InvalidProblemError if unreadable.
+
+    A file that cannot be scanned as it is, is read whole. Names lose blanks at their ends.
+    """
     if not is_plain(str(path)):
         rows = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
         return nw.from_native(rows.lazy().with_row_index(ROW))
@@ -229,7 +232,10 @@ def group_sizes(
     names: Sequence[str],
     argument: str,
 ) -> tuple[Any, NDArray[np.int64]]:
-    """Group a lazy frame where it is, and collect a frame of Polars of its groups, with int64 rows of each.
+    """Group a lazy frame by columns `names` where it is.
+
+    Return a frame of Polars of its groups, and int64 rows of each. Only the groups are collected. `argument` names
+    the table in messages.
 
     Raises
     ------
@@ -318,7 +324,10 @@ def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
 
 
 def has_nested_cells(series: nw.Series[Any]) -> bool:
-    """Return whether cells are lists or records, by the type of the column or, for objects, by their values."""
+    """Return whether cells are lists or records, by the type of the column or, for objects, by their values.
+
+    An object counts as nested if it cannot be hashed. Linear for objects.
+    """
     if series.dtype != nw.Object:
         return series.dtype.is_nested()
     try:

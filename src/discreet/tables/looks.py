@@ -309,7 +309,11 @@ def _is_postal(cells: list[str], hints: set[str]) -> bool:
 
 
 def _is_running(cells: list[str], hints: set[str]) -> bool:
-    """Test whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
+    """Test whether numbers look like record numbers.
+
+    Integers whose name says so, or nearly without gaps, or of one length. `hints` are what words of the name hint at;
+    one length counts from five digits on.
+    """
     if any(not re.fullmatch(r"\s*\d+\s*", cell) for cell in cells):
         return False
     if "id" in hints or "national" in hints:

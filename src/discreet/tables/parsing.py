@@ -382,9 +382,10 @@ def _lower(kind: int, limit: int) -> None:
 
 
 def _try(path: str, mark: str, how: str, most: int) -> int:
-    """Read a file under a limit of `most` bytes; return the exit status: 0, no memory, or a panic.
+    """Read a file under a limit of `most` bytes more than now; return the exit status: 0, no memory, or a panic.
 
-    `how` is "whole", else in batches. Runs in a child process. A file that the parser refuses gives 0, too.
+    `how` is "whole", else in batches. Runs in a child process, which writes `_READY` before it reads. A file that the
+    parser refuses gives 0, too.
     """
     try:
         import polars as pl

@@ -351,7 +351,10 @@ def read_table(path: str, argument: str) -> pl.DataFrame:
 
 
 def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:
-    """Read a plain file whole; raise InvalidProblemError without rows, or if it cannot be read."""
+    """Read a plain file whole; raise InvalidProblemError without rows, or if it cannot be read.
+
+    With `infer` the columns of CSV have the types of their cells, else text.
+    """
     import polars as pl
 
     try:

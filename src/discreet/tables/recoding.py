@@ -263,9 +263,10 @@ _FORMS = {
 
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-    """Read a rule as columns with their numbers, from a mapping or texts ``column=numbers``.
+    """Return a rule as pairs of a column and its exact numbers, from a mapping or texts ``column=numbers``.
 
-    Refuses a column that comes twice or without a name, no number, or several for another rule than ``bins``.
+    `rule` names the rule. InvalidProblemError for a column that comes twice or without a name, no number, or several
+    for another rule than ``bins``.
     """
     widths: dict[str, tuple[Fraction, ...]] = {}
     listed: list[tuple[Any, Any]]

@@ -65,7 +65,10 @@ def private_room(folder: Path) -> Iterator[Path]:
 
 
 def _remove(room: Path, *, seconds: float = 5.0) -> None:
-    """Remove a folder with all that is in it, also what workers write meanwhile, which are waited for so long."""
+    """Remove a folder with all that is in it, also what workers write meanwhile.
+
+    Removal is tried for `seconds`, then OSError is raised.
+    """
     until = time.monotonic() + seconds
     while room.exists():
         try:

@@ -161,7 +161,7 @@ def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
 
 
 def _chunk(chunk: ColumnChunk) -> int:
-    """Bound the bytes of one column of one group of rows."""
+    """Return an upper bound on the bytes in memory of one column of one group of rows, by its type and cells."""
     if chunk.kind == "BYTE_ARRAY":
         return chunk.cells * _BYTES_PER_TEXT_CELL + chunk.uncompressed
     if chunk.kind == "FIXED_LEN_BYTE_ARRAY":
@@ -302,9 +302,9 @@ def refuse_killers(
 
 
 def _bytes_of(path: str, mark: str) -> int:
-    """Return a rough estimate of the bytes of a table in memory.
+    """Return a rough estimate of the bytes of a table in memory, not a bound.
 
-    By file size, and the cells that a Parquet file announces.
+    CSV by the file's size; Parquet by that and the cells that its metadata states.
     """
     size = Path(path).stat().st_size
     if mark:

@@ -34,12 +34,14 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = False) -> None:
-    """Raise for columns of lists or of records, which a file of cells does not hold.
+    """Refuse a table with columns of lists or of records, which a file of cells does not hold.
+
+    Only types are looked at.
 
     Raises
     ------
     InvalidProblemError
-        With their places, or their names where these may be shown.
+        With their places, or their names with `show_columns`.
     """
     nested = [name for name, kind in table.schema.items() if kind.is_nested()]
     if nested:
@@ -245,7 +247,10 @@ def _refuse_foreign(
 
 
 def _not_held(name: str, kind: pl.DataType, limits: _Limits) -> tuple[str, pl.Expr | None]:
-    """Return the form that cells of a column must have, and an expression for other cells; ``None`` for all of them."""
+    """Return the form that cells of a column must have in a file, and an expression for cells of another form.
+
+    ``None`` in its place means that no cell of this type can be held. `limits` are those of the kind of file.
+    """
     import polars as pl
 
     base, column = kind.base_type(), pl.col(name)
