@@ -358,12 +358,14 @@ def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
 def save_measurements(measured: Measured | MeasuredTables, path: str | os.PathLike[str]) -> None:
     """Write noisy counts as a tidy table, with ``FILE.discreet.json`` beside it.
 
+    Linear in the rows: one for each region and size, or each marginal, region and entry.
+
     Parameters
     ----------
     measured
         What was measured. It is covered by its guarantee: publishing it costs nothing more.
     path
-        A file that ends in ``.parquet`` or ``.csv``, replaced if it is there.
+        A file that ends in ``.csv``, ``.parquet`` or ``.xlsx``, replaced if it is there.
 
     Raises
     ------

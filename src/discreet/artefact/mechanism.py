@@ -47,6 +47,8 @@ M = TypeVar("M", Mechanism, PublishedPoints)
 def save_mechanism(mechanism: Mechanism | PublishedPoints, path: str | os.PathLike[str]) -> None:
     """Write a mechanism to a file, whole or not at all; the same mechanism gives the same bytes.
 
+    Linear in the bytes of the file.
+
     Parameters
     ----------
     mechanism

@@ -85,12 +85,12 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Read what kind of artefact a table is.
+    """Return the kind that the record beside a table states, such as ``"anonymous-table"``.
 
     Raises
     ------
     InvalidProblemError
-        When the file beside it is none of ours.
+        When the file beside it is none of ours, or there is none.
     """
     return str(read_meta(path)["kind"])
 
@@ -285,7 +285,7 @@ def _former(path: Path) -> dict[str, str | None]:
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file, in hexadecimal; reads it once, in pieces. Raises OSError if it cannot be read."""
     with stored_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -70,7 +70,7 @@ class Engine(Protocol):
     def look(self, space: Workspace) -> None:
         """Raise InvalidProblemError for workers that do not share the workspace, or have other versions.
 
-        Nothing is computed.
+        No row is read.
         """
         ...
 

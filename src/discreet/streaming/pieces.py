@@ -163,7 +163,10 @@ class DistinctColumn(NamedTuple):
     of_row: NDArray[np.integer] | None
 
     def codes(self, old: pl.Series, new: pl.Series) -> NDArray[np.integer]:
-        """Return the code of each row, where `new` holds the codes of the values in `old`."""
+        """Return the code of each row, ``(rows,)``, where `new` holds the codes of the values in `old`.
+
+        A value that is not in `old` raises Polars' error. One lookup for each distinct value.
+        """
         known = self.values.replace_strict(old, new, return_dtype=new.dtype).to_numpy()
         return known if self.of_row is None else known[self.of_row]
 

@@ -125,7 +125,9 @@ class RecordFiles:
         engine_of(self.executor, self.threads)
 
     def check(self, argument: str, wanted: Sequence[str]) -> None:
-        """Refuse columns that are missing, files of different columns, and workers that do not fit: no value is read.
+        """Refuse missing columns or types without keys, files of different columns, odd quotes, and unfit workers.
+
+        CSV files are read once, for their quotes only; nothing is counted or returned. No value of a row is a reason.
 
         Parameters
         ----------

@@ -150,7 +150,7 @@ class LargeRun:
         self.seconds[kind] = time.monotonic() - begun
 
     def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
-        """Do all steps of a kind and return their records."""
+        """Do all steps of a kind, as :meth:`do`, and return their records in order."""
         self.do(kind, count, sentence)
         return self.space.every(kind, count)
 
@@ -322,7 +322,10 @@ def _summed(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:
-    """Divide what may be left out among parts by their rows, so that rounding down costs the whole less than a row."""
+    """Divide the rows that may be left out, `share` of all, among parts of so many `rows`.
+
+    Returns integers in the order of the parts; rounding down costs the whole less than a row.
+    """
     ends = [int(share * end) for end in np.cumsum(rows).tolist()]
     return tuple(np.diff([0, *ends]).tolist())
 

@@ -101,6 +101,6 @@ def listed(groups: Sequence[tuple[int, *tuple[Place, ...]]]) -> NDArray[np.int64
 
 
 def places_of(groups: NDArray[np.int64], number: int) -> Iterator[tuple[Place, ...]]:
-    """Yield the places of a number's groups, in order."""
+    """Yield, for each group of that number in `groups` of :func:`listed`, the tuple of its places, in order."""
     for row in groups[groups[:, 0] == number, 1:].reshape(-1, (groups.shape[1] - 1) // 3, 3):
         yield tuple(Place(*place) for place in row.tolist())

@@ -70,7 +70,7 @@ class Workspace:
         return True
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - each record has a form of its own
-        """Read a record."""
+        """Return the record `name`, unpickled; FileNotFoundError if there is none."""
         # This run wrote it, in a folder that nobody else can enter.
         return pickle.loads((self.folder / name).read_bytes())  # noqa: S301
 
@@ -79,7 +79,10 @@ class Workspace:
         return (self.folder / name).exists()
 
     def every(self, kind: str, count: int) -> list[Any]:
-        """Read the records of all steps of a kind."""
+        """Return the records of the steps 0 to ``count - 1`` of a kind, in order.
+
+        FileNotFoundError if one is missing.
+        """
         return [self.get(f"{kind}-{number}") for number in range(count)]
 
     def drop(self, kind: str, count: int) -> None:
@@ -103,7 +106,10 @@ class Workspace:
             raise
 
     def keep(self, name: str, path: Path, found: Mapping[str, Any]) -> None:
-        """Record what a step found, with its file; a file of a step that was recorded before is removed."""
+        """Record what a step found, with the name of its file under ``"file"``.
+
+        If the step was recorded before, that record and its file stay, and the file at `path` is removed.
+        """
         if not self.put(name, {**found, "file": path.name}):
             path.unlink()
 

@@ -340,7 +340,9 @@ def unclear_columns(
 
 
 def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noqa: ANN401 - as above
-    """Refuse free text and commas in numbers among quasi-identifiers of which nothing was stated.
+    """Refuse the first of the columns `names` that is free text, or text of numbers with commas, units or other text.
+
+    These are quasi-identifiers of which nothing was stated; see :func:`unclear_columns`.
 
     Raises
     ------
@@ -352,7 +354,7 @@ def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noq
 
 
 def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
-    """Return columns of finite numbers, ``(rows, columns)`` float64.
+    """Return columns `names` of finite numbers, ``(rows, columns)`` float64; at least one name is needed.
 
     Raises
     ------

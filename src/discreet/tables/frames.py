@@ -356,7 +356,7 @@ def refuse_nested_cells(
 
 
 def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of any library
-    """Count the rows whose value of a column no other row has; missing ones do not count.
+    """Return the number of rows whose value in column `name` no other row has; missing values do not count. Linear.
 
     Examples
     --------

@@ -269,7 +269,11 @@ def _is_titled(cell: str) -> bool:
 
 
 def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> bool:
-    """Return whether most cells look like addresses and hardly any comes twice."""
+    """Test whether cells look like addresses and more than half of the values are different.
+
+    All cells must look so, or four in five if the name hints at addresses; `different` and `rows` count values and
+    rows.
+    """
     numbered = re.compile(r"\d{1,5}[A-Za-z]?,? \D.{3,}|\D{4,} \d{1,5} ?[A-Za-z]?(?:,.*)?")
     fitting = _mostly(cells, numbered.fullmatch, least=0.8 if "address" in hints else 1.0)
     return fitting and different > rows / 2

@@ -177,7 +177,10 @@ class FileRequest:
         return refused(code, self.argument, f"{self.shown}{got}", **words)
 
     def refuse_size(self, size: int, got: str) -> None:
-        """Raise InvalidProblemError if `size` bytes exceed the limit of the request; `got` is the size in words."""
+        """Raise InvalidProblemError if `size` bytes exceed the limit of the request.
+
+        `got` is a phrase for the message, which follows the name of the file.
+        """
         if size > self.most:
             raise self.refused("table-too-large", got, expected=self.advice)
 

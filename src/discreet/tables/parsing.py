@@ -299,7 +299,10 @@ def all_memory() -> int:
 
 
 def share_of_memory(*, divisor: int = 2) -> int:
-    """Return the most bytes for a table: half of the free memory, since work on the table takes memory as well."""
+    """Return the most bytes for a table, 1 or more: the free memory divided by `divisor`, by default half of it.
+
+    Work on the table takes memory as well.
+    """
     return max(1, free_memory() // divisor)
 
 

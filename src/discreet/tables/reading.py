@@ -129,7 +129,10 @@ def read_rows(
 
 
 def read_labels(path: str, options: ReadingOptions) -> Labels:
-    """Read the labels of a file of SPSS, Stata or SAS that :func:`read_rows` has read; other files have none."""
+    """Read the labels of a file of SPSS, Stata or SAS that :func:`read_rows` has read; other files have none.
+
+    Metadata is read anew, in the encoding of `options`. A compressed file counts as one of another kind.
+    """
     return labels_of(Path(path), READABLE.get(Path(path).suffix.lower(), ""), options.encoding)
 
 

@@ -179,7 +179,10 @@ class CellRules:
     recoding: Recoding = field(default_factory=Recoding)
 
     def check(self, schema: pl.Schema, argument: str) -> None:
-        """Refuse rules of columns that are not there, or have no cells to recode: no value is read."""
+        """Raise InvalidProblemError for rules of columns that `schema` does not have, or that have no cells to recode.
+
+        No value is read; `argument` names the table.
+        """
         recode(read_cells(schema.to_frame(), self.reading), self.recoding, argument)
 
     def recode_lazily(self, table: pl.LazyFrame) -> pl.LazyFrame:
