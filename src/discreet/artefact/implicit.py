@@ -141,7 +141,8 @@ def save_anchored(artefact: AnchoredArtefact, path: str | os.PathLike[str]) -> N
 
     Complexity
     ----------
-    ``O(n + K + ball)`` beyond 5120 secrets: half a second for 10^5.
+    ``O(n + K + ball)`` beyond 5120 secrets: half a second for 10^5. Up to 5120 secrets the links are pruned: up to
+    ``O(n^3)``, see :meth:`discreet.core.spaces.adjacency.Adjacency.prune`.
     """
     if not artefact.certificate.passed:
         raise InvalidProblemError("artefact", "a certificate that passed", "one that failed")

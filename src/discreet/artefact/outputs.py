@@ -292,7 +292,7 @@ def _refuse_target(argument: str, path: Path) -> None:
 
 
 def _reserve(path: Path, size: int) -> None:
-    """Reserve space for a file where the system can."""
+    """Reserve `size` bytes for the existing file at `path` if the system can; OSError if there is no room."""
     if size and hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, size)

@@ -78,6 +78,8 @@ def beside(path: Path) -> Iterator[Path]:
 
     If the process is killed, the next run that writes to the folder removes the file.
 
+    A context; the file is removed at its end unless it was renamed.
+
     Raises
     ------
     OSError

@@ -56,6 +56,8 @@ def default_folder(kind: str) -> Path:
 def write_private(path: Path, data: bytes) -> None:
     """Replace a file, mode 0600, on the disk before this returns; a reader sees the old one or the new one.
 
+    Linear in the bytes; no lock is taken.
+
     Parameters
     ----------
     path

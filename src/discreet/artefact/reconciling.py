@@ -136,6 +136,8 @@ def _match(
     First a file whose record states the release, then one at the path of the output, then any that states no release.
     `expected` are (release id, path, SHA-256), `digests` and `charges` are by path of a file.
 
+    Linear in files and outputs, but for outputs of equal bytes.
+
     Returns
     -------
     matched : dict

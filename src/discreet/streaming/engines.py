@@ -210,7 +210,10 @@ class DaskEngine:
         self.futures = []
 
     def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
-        """Wait until a step has ended, while there are workers; raise SolverError if there is none for a while."""
+        """Wait until a step of `steps`, Dask's iterator of results, has ended, while there are workers.
+
+        Raises SolverError if there has been no worker for a minute, or the scheduler is gone.
+        """
         last_seen = last_checked = time.monotonic()
         while not steps.has_ready():
             time.sleep(0.01)

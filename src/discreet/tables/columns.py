@@ -225,6 +225,8 @@ def has_commas_in_numbers(column: pl.Series) -> bool:
     Commas for decimals, and commas, points, apostrophes or blanks before three digits for thousands. Blanks alone are
     no such mark, since codes such as 110 001 have them.
 
+    Missing and empty cells do not count; without others the result is False.
+
     Examples
     --------
     >>> import polars as pl
@@ -288,6 +290,8 @@ def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[Inval
 
     Such a column would be published as sets of exact values. So would numbers with a unit, durations and times of the
     day. Codes with a zero in front, and cells as they are published, make a column one of text.
+
+    One pass over each column of text among `names`; `field` is the argument in the message.
 
     Examples
     --------

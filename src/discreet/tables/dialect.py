@@ -492,7 +492,10 @@ def _line_of_other_bytes(path: str) -> int | None:
 
 
 def missing_file(where: Path) -> str:
-    """Return the message for a missing file, with the most similar name in its folder."""
+    """Return the message for a missing file, with the most similar name in its folder.
+
+    The folder is listed; names are compared as text.
+    """
     near: list[str] = []
     with suppress(OSError):
         names = [path.name for path in where.parent.iterdir()]

@@ -481,7 +481,8 @@ def rebuilt(
 def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN401 - any table
     """Return the rows of a public table as mappings.
 
-    Keys are names of columns as text. Linear in the cells, all in memory.
+    Keys are the names of columns, those of a record as they are; a feature has ``"id"``, its properties, and
+    ``"geometry"``. Linear in the cells, all in memory.
 
     Parameters
     ----------

@@ -119,7 +119,10 @@ class Recoding:
         return tuple(dict.fromkeys(name for name, _ in rules))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as plain values, for a record; :meth:`of` reads them."""
+        """Return the rules as plain values, for a record; :meth:`of` reads them.
+
+        Rules without columns are left out; numbers are exact, as text.
+        """
         return {
             one.name: {name: [str(number) for number in numbers] for name, numbers in pairs}
             for one in fields(self)

@@ -58,6 +58,8 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
 def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
     """Build a taxonomy from rows that hold a value and then its generalizations, level by level.
 
+    Columns are values at 0 and then levels up to the top; a last column of several labels stands below the top ``*``.
+
     Parameters
     ----------
     rows
