@@ -82,7 +82,7 @@ def anonymize_files(
 ) -> Anonymization[Path, FileDiagnostics]:
     """Anonymize tables that need not fit into memory, into a folder of parts or a file.
 
-    The files are read three times, and the rows are written three times or more to the private folder.
+    The files are read, and the rows are written to the private folder, three times or more.
 
     Parameters
     ----------
