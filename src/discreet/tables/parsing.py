@@ -233,6 +233,9 @@ def reader_errors(*more: type[BaseException]) -> tuple[type[BaseException], ...]
 def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) -> ReadOutcome:
     """Read a CSV or Parquet file in a child process with a limit of memory.
 
+    No table is returned: the caller reads the file again. ``READ`` also stands for a file that the reader refused in
+    words. The child may take half of the free memory; a time limit that grows with the file gives ``LATE``.
+
     Parameters
     ----------
     path
