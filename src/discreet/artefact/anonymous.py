@@ -88,6 +88,8 @@ def save_anonymous(
 ) -> None:
     """Write an anonymized table, with ``FILE.discreet.json`` beside it.
 
+    Linear in the cells; the rendered file is in memory.
+
     Parameters
     ----------
     made
@@ -146,6 +148,9 @@ def place_anonymous(
 def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
     """Read what stands beside a table, and see whether it is the table that was written.
 
+    `path` is the table, whose record ``FILE.discreet.json`` is beside it. Bytes that differ from the record are no
+    error: `altered` of the result states them. Reads the table once, for its hash.
+
     Raises
     ------
     InvalidProblemError
@@ -166,7 +171,7 @@ def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
 def table_of(
     meta: Mapping[str, Any], *, altered: bool, path: str | os.PathLike[str]
 ) -> AnonymousTable:
-    """Read what :func:`meta_of` gave.
+    """Return the :class:`AnonymousTable` of metadata that :func:`meta_of` returned.
 
     Parameters
     ----------
@@ -196,7 +201,10 @@ def table_of(
 
 
 def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """Return the metadata of an anonymized table for its record.
+    """Return the metadata of an anonymized table.
+
+    ``"guarantee"``, ``"certificate"``, ``"provenance"``, ``"attributes"``. All are plain values; `attributes` are the
+    kinds of the quasi-identifiers.
 
     Raises
     ------
@@ -240,7 +248,10 @@ def _stated(attribute: Attribute) -> dict[str, Any]:
 
 
 def _attribute(stated: Mapping[str, Any]) -> Attribute:
-    """Return the attribute of a plain mapping `stated`; raise InvalidProblemError for an unknown kind."""
+    """Return the attribute of a plain mapping `stated`, the inverse of :func:`_stated`.
+
+    Raises InvalidProblemError for an unknown kind or parents that are no integers, KeyError for a missing part.
+    """
     if stated["kind"] not in _KINDS:
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
     made, values = _KINDS[stated["kind"]], dict(stated)
@@ -254,12 +265,12 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
 
 
 def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str, list[Any]]:
-    """Return the privacy models that an anonymized table states, by column.
+    """Return the privacy models that an anonymized table states: column -> list of models, empty if it states none.
 
     Raises
     ------
     InvalidProblemError
-        For what cannot be read: it was not checked, and is not passed over.
+        For models that cannot be read; none is passed over.
     """
     from discreet.kanonymity.models import read_models
 
@@ -270,7 +281,10 @@ def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str,
 
 
 def recorded_k_map(made: AnonymousTable) -> int | None:
-    """Return the k of the k-map that the record states, or ``None``; an invalid value is refused."""
+    """Return the k of the k-map that the record states, or ``None`` if it states none.
+
+    Raises InvalidProblemError for anything but an integer of 2 or more.
+    """
     stated = made.provenance.parameters.get("k_map")
     if stated is not None and (type(stated) is not int or stated < 2):
         raise InvalidProblemError("--k-map", "a whole number of 2 or more in the record", "another")
@@ -279,6 +293,9 @@ def recorded_k_map(made: AnonymousTable) -> int | None:
 
 def save_persons(path: str | os.PathLike[str], name: str, persons: Sequence[int]) -> Path:
     """Write the curator's key beside a published table: the number of the person of each row, for its owner alone.
+
+    The columns are ``row``, from 1, and `name`, empty for -1. An OSError of the system is raised as it is; a key that
+    was there is then gone. Linear in the rows.
 
     Parameters
     ----------
@@ -312,7 +329,11 @@ def key_of_persons(path: str | os.PathLike[str]) -> Path:
 
 
 def unmapped(made: AnonymousTable) -> list[str]:
-    """Return the sentences that k-map or persons were not checked, if the record states them."""
+    """Return phrases for what the record states and this verification did not check.
+
+    K-map, or that classes hold persons. The list is empty if the record states neither. InvalidProblemError for a k
+    of the k-map that is no integer above 1.
+    """
     k_map = recorded_k_map(made)
     persons: list[str] = []
     if made.guarantee.unit == "person":

@@ -37,6 +37,8 @@ _FACTS = ("n_elements", "n_kinds", "rank", "decomposable", "neighbors")
 def save_choice(release: Release[Selection], path: str | os.PathLike[str]) -> None:
     """Write a choice to a file, whole or not at all.
 
+    Linear in the names and in the matroid.
+
     Parameters
     ----------
     release
@@ -64,14 +66,13 @@ def save_choice(release: Release[Selection], path: str | os.PathLike[str]) -> No
 
 
 def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
-    """Read a choice from a file.
-
-    Linear in the file, plus what building the matroid takes.
+    """Read a choice from a file of :func:`save_choice`; linear in the file, plus what building the matroid takes.
 
     Raises
     ------
     InvalidProblemError
-        For a file that cannot be read, is no choice, or has a later version.
+        For a file that cannot be read, is no choice, has another version, or has parts that do not fit each other, such
+        as a matroid other than the one that was assumed public.
 
     Notes
     -----
@@ -93,7 +94,10 @@ def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
 
 
 def choice_content(release: Release[Selection]) -> FileContent:
-    """Render the file of :func:`save_choice`, for :class:`discreet.artefact.ReleaseFiles`."""
+    """Render the file of :func:`save_choice`, for :class:`discreet.artefact.ReleaseFiles`; it has no record beside it.
+
+    Linear in the names and in the matroid. Raises InvalidProblemError for a choice that does not store its matroid.
+    """
     selection = release.result
     if not isinstance(selection.matroid, Matroid):
         raise InvalidProblemError("matroid", "a choice that stores its matroid", "none")

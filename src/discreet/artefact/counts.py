@@ -115,7 +115,11 @@ class Sizes:
 
     @staticmethod
     def measurement(frame: Frame, numbers: NDArray[np.int64], made: Mapping[str, Any]) -> Measured:
-        """Return measurements from a frame, noisy numbers ``(nodes * sizes,)`` and the plain values beside them."""
+        """Return measurements from a frame, noisy numbers ``(nodes * sizes,)`` and the plain values `made` beside them.
+
+        `made` has the values that :meth:`stated` returns, ``"noise"``, ``"guarantee"`` (an object) and ``"seeded"``;
+        a missing one raises KeyError.
+        """
         return Measured(
             frame,
             made["kind"],
@@ -130,7 +134,10 @@ class Sizes:
 
     @staticmethod
     def stated(measured: Measured) -> tuple[NDArray[np.int64], dict[str, Any]]:
-        """Return the noisy numbers of measurements, ``(nodes * sizes,)`` int64, and the plain values beside them."""
+        """Return the noisy numbers of measurements, ``(nodes * sizes,)`` int64, and the plain values beside them.
+
+        These are ``"kind"``, ``"scales"``, ``"shares"`` (exact, as text) and ``"leaves_inherit"``.
+        """
         return measured.values.reshape(-1), {
             "kind": measured.kind,
             "scales": _state_scales(measured.scales),
@@ -204,7 +211,10 @@ class Categories:
     def result(
         frame: TableFrame, numbers: NDArray[np.int64], parameters: Mapping[str, Any]
     ) -> RegionTables:
-        """Return the tables of a frame from the published numbers ``(m,)``, by marginal, region and entry in order."""
+        """Return the tables of a frame from the published numbers ``(m,)``, by marginal, region and entry in order.
+
+        `parameters` are those of the provenance; its ``"gaps"`` become the gaps by level. Linear in the numbers.
+        """
         gaps = tuple(
             LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
             for one in parameters.get("gaps", ())
@@ -216,7 +226,11 @@ class Categories:
     def measurement(
         frame: TableFrame, numbers: NDArray[np.int64], made: Mapping[str, Any]
     ) -> MeasuredTables:
-        """Return measured tables from the noisy numbers ``(m,)``, marginal by marginal, and the plain values `made`."""
+        """Return measured tables from the noisy numbers ``(m,)``, marginal by marginal, and the plain values `made`.
+
+        `frame` has the regions and marginals; `made` has ``"scales"`` by marginal, ``"noise"``, ``"guarantee"`` (an
+        object) and ``"seeded"``.
+        """
         scales = {
             _marginal(frame.domain, name): _read_scales(texts)
             for name, texts in made["scales"].items()
@@ -240,6 +254,8 @@ def save_counts(
 ) -> None:
     """Write released counts as a tidy table, with ``FILE.discreet.json`` beside it.
 
+    Linear in the rows: one for each region and size, or each marginal, region and entry.
+
     Parameters
     ----------
     release
@@ -260,7 +276,11 @@ def save_counts(
 def counts_content(
     release: Release[RegionCounts] | Release[RegionTables], suffix: str
 ) -> FileContent:
-    """Render the file of :func:`save_counts`, for :class:`discreet.artefact.ReleaseFiles`."""
+    """Render the file of :func:`save_counts`, for :class:`discreet.artefact.ReleaseFiles`.
+
+    `suffix` is ``.csv``, ``.parquet`` or ``.xlsx``. Linear in the rows. Raises InvalidProblemError for another
+    suffix, a certificate that failed, or labels that the file cannot hold.
+    """
     if not release.certificate.passed:
         raise InvalidProblemError("release", "a certificate that passed", "one that failed")
     table: pl.DataFrame = release.result.to_frame("polars")
@@ -287,7 +307,8 @@ def _content(table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any
 def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
     """Refuse regions and categories that a workbook cannot hold, or too many: before anything is charged for it.
 
-    A workbook of the same rows with counts of 0 is written to memory; whole numbers of any length are held.
+    A workbook of the same rows with counts of 0 is written to memory, linear in the rows; whole numbers of any length
+    are held. Raises InvalidProblemError with `argument` as the name of the field.
     """
     kind = _kind_of(frame)
     zeros = np.zeros(kind.height(frame, None), dtype=np.int64)
@@ -301,6 +322,8 @@ def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
     """Read released counts by size.
+
+    Linear in the rows. The certificate is read, not checked anew.
 
     Parameters
     ----------
@@ -322,6 +345,8 @@ def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
 def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
     """Read released tables by category; path and errors are as for :func:`load_counts`.
 
+    Linear in the rows: one for each marginal, region and entry.
+
     Notes
     -----
     Marginals are kept as they stand in the file; :func:`discreet.hierarchy.contingency.verify` compares them with the
@@ -333,12 +358,14 @@ def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
 def save_measurements(measured: Measured | MeasuredTables, path: str | os.PathLike[str]) -> None:
     """Write noisy counts as a tidy table, with ``FILE.discreet.json`` beside it.
 
+    Linear in the rows: one for each region and size, or each marginal, region and entry.
+
     Parameters
     ----------
     measured
         What was measured. It is covered by its guarantee: publishing it costs nothing more.
     path
-        A file that ends in ``.parquet`` or ``.csv``, replaced if it is there.
+        A file that ends in ``.csv``, ``.parquet`` or ``.xlsx``, replaced if it is there.
 
     Raises
     ------
@@ -373,6 +400,8 @@ def measurements_content(
 def load_measurements(path: str | os.PathLike[str]) -> Measured:
     """Read noisy counts by size.
 
+    Linear in the rows: one for each region and size.
+
     Parameters
     ----------
     path
@@ -388,13 +417,19 @@ def load_measurements(path: str | os.PathLike[str]) -> Measured:
 
 
 def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
-    """Read noisy marginals; path and errors are as for :func:`load_measurements`."""
+    """Read noisy marginals; path and errors are as for :func:`load_measurements`.
+
+    Linear in the rows: one for each marginal, region and entry.
+    """
     measured: MeasuredTables = _load_measurement(path, Categories)
     return measured
 
 
 def load_by_region(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a release or kept measurements
-    """Read a file of any of these kinds: a release, or kept measurements."""
+    """Read a file of counts by region: a :class:`Release`, or kept measurements, by the kind that its record states.
+
+    Errors and cost are those of :func:`load_counts`.
+    """
     name = read_meta(path)["kind"]
     kind: Kind = Categories if name in (Categories.released, Categories.measured) else Sizes
     return (_load_release if name == kind.released else _load_measurement)(path, kind)
@@ -445,7 +480,10 @@ class _PublicFrame(Protocol):
 
 
 def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
-    """Read a release of a statistic; errors are those of :func:`load_counts`."""
+    """Read a release of a statistic; errors are those of :func:`load_counts`. Linear in the rows.
+
+    The frame must be the one that the provenance states as assumed public. The certificate is read, not checked anew.
+    """
     with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.released, kind, "count", kind.numbers)
         provenance = Provenance.from_dict(meta["provenance"])
@@ -459,7 +497,10 @@ def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
 
 
 def _load_measurement(path: str | os.PathLike[str], kind: Kind) -> Any:  # noqa: ANN401 - kept measurements of either statistic
-    """Read kept measurements of a statistic; errors are those of :func:`load_counts`."""
+    """Read kept measurements of a statistic, `Measured` or `MeasuredTables`; errors are those of :func:`load_counts`.
+
+    Other guarantees than pure and zero-concentrated ones are refused. Linear in the rows.
+    """
     with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.measured, kind, "noisy", "Int64")
         guarantee = guarantee_from_dict(meta["guarantee"])
@@ -478,9 +519,10 @@ def _read(
     column: str,
     numbers: str,
 ) -> tuple[Any, NDArray[Any], dict[str, Any]]:
-    """Read a table and its record: the frame, the numbers ``(rows,)`` and the metadata. Linear in the rows.
+    """Read a table of the kind `name` and its record: the frame, the numbers ``(rows,)`` and the metadata.
 
-    Raises InvalidProblemError unless every row has the region and entry that its place stands for.
+    `kind` is Sizes or Categories, `column` holds the numbers, and `numbers` names the types that it may have. Linear
+    in the rows. Raises InvalidProblemError unless every row has the region and entry that its place stands for.
     """
     import polars as pl
 

@@ -71,7 +71,9 @@ def record_of(
     rows: int,
     columns: Mapping[str, str],
 ) -> bytes:
-    """Write the record of a folder.
+    """Render the record of a folder as the bytes of ``discreet.json``; nothing is written.
+
+    Raises InvalidProblemError for a certificate that failed.
 
     Parameters
     ----------
@@ -99,7 +101,8 @@ def record_of(
 def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
     """Read the record of a folder, and compare its parts with it: `altered` of the result tells whether they differ.
 
-    Reads every part for its hash.
+    A part too few or too many counts as a difference. Reads every part for its hash; an OSError of a part is raised
+    as it is.
 
     Raises
     ------
@@ -136,6 +139,8 @@ READABLE = "parts that can be read; copy or write that file again"
 def parts_of(path: str | os.PathLike[str], argument: str) -> tuple[Path, ...]:
     """List the tables of a folder: all of one kind, in the order of their names.
 
+    The record is left out; `argument` names the folder in messages. Raises OSError for a path that is no folder.
+
     Raises
     ------
     InvalidProblemError
@@ -156,6 +161,10 @@ def count_folder(
     argument: str = "path",
 ) -> tuple[Certificate, dict[str, int]]:
     """Count the classes of a folder of published parts, by groups that are formed where the rows are.
+
+    The keys of the second result are ``"rows"``, ``"classes"`` and ``"smallest_class"``. One grouping of the table,
+    and one more for each model. Raises InvalidProblemError for parts that cannot be read, columns that are not there,
+    or no rows; a check that fails is in the certificate.
 
     Parameters
     ----------
@@ -207,7 +216,10 @@ def _scanned(part: Path) -> pl.LazyFrame:
 
 
 def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemError:
-    """Return a refusal that names the part that cannot be read, or whose columns are others."""
+    """Return a refusal that names, by its number from 1, the part that cannot be read, or whose columns are others.
+
+    Reads the schemas of the parts only.
+    """
     schema = None
     for number, part in enumerate(parts, 1):
         try:
@@ -222,7 +234,10 @@ def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemErro
 
 
 def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyModel) -> Check:
-    """Return the check of one model on the counts of values in each class; one grouping of the table."""
+    """Return the check of one model on column `name`: the number of classes, of rows equal in `quasi`, that fail it.
+
+    Of codings as stored and by text the worse one counts. One grouping of the table.
+    """
     import polars as pl
 
     pairs = table.group_by([*quasi, name]).len(ROWS).collect(engine="streaming")
@@ -244,9 +259,10 @@ def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyMode
 
 
 def codings(values: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number values in their order, ``(values,)`` each: as they are stored, and with equal texts as one value.
+    """Number the different values of a column in their order.
 
-    Whether that makes a class better or worse depends on the model, so that it is asked of both.
+    ``(codes as stored, codes by text)``, ``(n_values,)`` each. In the second, equal texts have one code. Whether that
+    makes a class better or worse depends on the model, so both are judged. A sort of the values.
     """
     order = sorted(range(len(values.values)), key=values.ranks.__getitem__)
     stored = np.empty(len(order), dtype=np.int64)
@@ -269,6 +285,9 @@ def failing_of(
     whole: tuple[int, ...],
 ) -> int:
     """Count the classes that fail a model.
+
+    Returns the number of classes. A sort of the pairs; a table of classes and values is in memory up to
+    `MAX_COUNTS_IN_MEMORY` entries.
 
     Parameters
     ----------

@@ -45,6 +45,8 @@ USES: Mapping[str, str] = {
 def use_of(kind: str, path: str | os.PathLike[str]) -> str:
     """Describe a file of another kind, and the command or function that takes it.
 
+    An unknown `kind` is quoted, cut to 60 characters; the file is not read.
+
     Examples
     --------
     >>> use_of("choice", "my team.choice")

@@ -89,6 +89,8 @@ class AnchoredArtefact:
 def from_tails(made: TailDesign, labels: tuple[str, ...] | None = None) -> AnchoredArtefact:
     """Take what :func:`discreet.metricdp.bounds.tails.tail_channel` returned.
 
+    `labels` are names of the secrets; InvalidProblemError unless they are all different, one for each secret.
+
     Examples
     --------
     >>> from discreet.core.guarantee import MetricDP
@@ -139,7 +141,8 @@ def save_anchored(artefact: AnchoredArtefact, path: str | os.PathLike[str]) -> N
 
     Complexity
     ----------
-    ``O(n + K + ball)`` beyond 5120 secrets: half a second for 10^5.
+    ``O(n + K + ball)`` beyond 5120 secrets: half a second for 10^5. Up to 5120 secrets the links are pruned: up to
+    ``O(n^3)``, see :meth:`discreet.core.spaces.adjacency.Adjacency.prune`.
     """
     if not artefact.certificate.passed:
         raise InvalidProblemError("artefact", "a certificate that passed", "one that failed")
@@ -185,6 +188,8 @@ def save_anchored(artefact: AnchoredArtefact, path: str | os.PathLike[str]) -> N
 
 def load_anchored(path: str | os.PathLike[str]) -> AnchoredArtefact:
     """Read a channel from a file, and refuse a file that is not whole.
+
+    Linear in the file; up to 5120 secrets that has all distances. The certificate is read, not checked anew.
 
     Parameters
     ----------

@@ -66,6 +66,9 @@ _ALLOWED = (
 def verify(outcome: object, *, optimality: bool = False) -> Certificate:
     """Check what an outcome or a file claims, with code that did not make it.
 
+    The cost is that of the verifier of the outcome's kind; a file is read into memory first. A seeded outcome fails a
+    check. An outcome is marked as verified or as refused.
+
     Parameters
     ----------
     outcome
@@ -174,6 +177,9 @@ def _checks_of(made: Any, *, optimality: bool = False) -> list[Check]:  # noqa: 
 def kind_of_file(path: str | os.PathLike[str]) -> str:
     """Return the kind of a file, from the file or the record beside it.
 
+    Kinds are such as ``"channel"``, ``"anchored"``, ``"choice"`` or ``"anonymous-table"``. The whole file is read
+    unless it is a table.
+
     Raises
     ------
     InvalidProblemError
@@ -191,6 +197,9 @@ def judge(
     path: str | os.PathLike[str], *, optimality: bool = False
 ) -> tuple[Certificate, dict[str, Any]]:
     """Verify a file of any kind.
+
+    A check that fails does not raise. Raises InvalidProblemError for a file that cannot be read or of an unknown
+    kind, and for `optimality` of a table or a choice. Reads the file, and runs the verifier of its kind.
 
     Parameters
     ----------
@@ -247,7 +256,11 @@ def claim_facts(
     provenance: Provenance | None,
     unchecked: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the claim of a file, its assumed public inputs, and the list of facts that were not checked."""
+    """Return the claim of a file.
+
+    ``"kind"``, ``"guarantee"``, ``"assumed_public"`` and ``"not_checked"``, as plain values. `unchecked` are phrases
+    for facts that this verification did not check. Without `provenance`, ``"assumed_public"`` is empty.
+    """
     return {
         "kind": kind,
         "guarantee": guarantee.to_dict(),
@@ -260,7 +273,11 @@ Verdict = tuple[list[Check], dict[str, Any]]
 
 
 def _judge_channel(stored: Artefact, *, optimality: bool) -> Verdict:
-    """Verify a channel; the facts include the least epsilon on pairs within the radius, rounded up, if it has one."""
+    """Verify a channel; return its checks, and facts with ``"achieved_epsilon"``.
+
+    That is the least epsilon on the pairs within the radius, rounded up, or ``None`` if no epsilon holds. The bound
+    is checked with `optimality` only. The cost is that of the verifier.
+    """
     from discreet.metricdp.verify import verify as verify_design
 
     design = stored.design
@@ -289,7 +306,7 @@ def _distance_notes(space: MetricSpace) -> list[str]:
 
 
 def _judge_anchored(stored: AnchoredArtefact) -> Verdict:
-    """Verify a channel without a table of distances; the least epsilon is not computed."""
+    """Verify a channel without a table of distances; return its checks and facts. The least epsilon is not computed."""
     from discreet.core.channels.check_implicit import verify_anchored
 
     certificate = verify_anchored(
@@ -302,7 +319,11 @@ def _judge_anchored(stored: AnchoredArtefact) -> Verdict:
 
 
 def _scope_check(stored: AnchoredArtefact) -> Check:
-    """Compare what the file states for all pairs with what follows from its links."""
+    """Return a check that fails unless the file's scope is what follows from its links.
+
+    It needs an epsilon for all pairs of at least epsilon times the stretch of the shortest paths, all secrets, one
+    component, and no joined pairs.
+    """
     space, guarantee = stored.channel.space, stored.guarantee
     scope = guarantee.space_scope
     stretch = space.adjacency(guarantee.radius).stretch(space)
@@ -318,7 +339,10 @@ def _scope_check(stored: AnchoredArtefact) -> Check:
 
 
 def _judge_mechanism(stored: Mechanism | PublishedPoints, kind: str) -> Verdict:
-    """Verify a mechanism for places or for every point; the facts include its SHA-256."""
+    """Verify a mechanism for places or for every point; return its checks, and facts with its SHA-256 as ``"digest"``.
+
+    A mechanism for places that states no scope fails a check.
+    """
     from discreet.lrgeo.client import scope_check
     from discreet.lrgeo.mechanism import Mechanism
 
@@ -372,9 +396,10 @@ def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
 
 
 def _judge_counts(stored: Any, kind: str) -> Verdict:  # noqa: ANN401 - a release or kept measurements
-    """Verify counts by region, or kept measurements; the facts include the method, and what no file can show.
+    """Verify counts by region, or kept measurements; return checks and facts.
 
-    Returns checks and facts. The cost is that of the verifier.
+    Facts have ``"method"`` (``None`` for measurements), ``"not_shown"``, what no file can show, and for tables
+    ``"gaps"`` by level. The cost is that of the verifier.
     """
     from discreet.hierarchy import Frame
     from discreet.hierarchy.contingency.verify import NOT_SHOWN as NOT_SHOWN_OF_TABLES

@@ -78,7 +78,7 @@ _MALFORMED = (*MALFORMED, zipfile.BadZipFile, EOFError, RuntimeError)
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """Read the bytes of a file, or refuse a path that cannot be read."""
+    """Read the bytes of a file, whole; raise InvalidProblemError for a path that cannot be read."""
     try:
         return stored_file(path).read_bytes()
     except ValueError:
@@ -98,7 +98,11 @@ def refuse_malformed(
     expected: str = "a whole discreet artefact",
     data: bytes | None = None,
 ) -> Iterator[None]:
-    """Raise one refusal for every error of reading the parts of a file; it says what else `data` is."""
+    """Return a context that turns every error of reading the parts of a file into one InvalidProblemError.
+
+    `path` and `expected` are named in it; with `data`, the bytes of the file, it states what they are if they are no
+    archive and no JSON.
+    """
     try:
         yield
     except _MALFORMED as error:
@@ -110,7 +114,10 @@ def refuse_malformed(
 
 @contextmanager
 def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield the bytes of a file, and refuse a file whose parts are not what they should be."""
+    """Return a context with the bytes of a file; errors of reading its parts inside become one InvalidProblemError.
+
+    A file that cannot be read is refused, too.
+    """
     data = read_file(path)
     with refuse_malformed(path, data=data):
         yield data

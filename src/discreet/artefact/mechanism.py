@@ -47,6 +47,8 @@ M = TypeVar("M", Mechanism, PublishedPoints)
 def save_mechanism(mechanism: Mechanism | PublishedPoints, path: str | os.PathLike[str]) -> None:
     """Write a mechanism to a file, whole or not at all; the same mechanism gives the same bytes.
 
+    Linear in the bytes of the file.
+
     Parameters
     ----------
     mechanism
@@ -77,6 +79,8 @@ def save_mechanism(mechanism: Mechanism | PublishedPoints, path: str | os.PathLi
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Read a mechanism from a file, and refuse a file of which one bit was altered.
 
+    `path` is a file of :func:`save_mechanism`. The certificate is read, not checked anew. Linear in the file.
+
     Raises
     ------
     InvalidProblemError
@@ -91,6 +95,8 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
 
 def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
     """Read a mechanism for every point, in any form, from a file, and refuse a file of which one bit was altered.
+
+    `path` is a file of :func:`save_mechanism`. The certificate is read, not checked anew. Linear in the file.
 
     Raises
     ------
@@ -118,7 +124,10 @@ def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
 
 
 def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) -> M:
-    """Read the one line of a file by `read`; refuse it unless it is the canonical text of the result."""
+    """Read a mechanism from the one line of JSON of a file by `read`, which takes the mapping; linear in the file.
+
+    Raises InvalidProblemError unless the file is the canonical text of the result.
+    """
     with is_whole(path) as data:
         stated: Any = json.loads(data)
         if not isinstance(stated, dict):

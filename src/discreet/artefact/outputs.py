@@ -181,12 +181,11 @@ class ReleaseFiles:
         )
 
     def place(self, packed: bytes) -> Mapping[str, str]:
-        """Write all files to their paths, and print the text; return the SHA-256 of each file by path.
+        """Write all files to their paths, and print the text; return the SHA-256 of each file and record by path.
 
-        Raises InvalidProblemError for a file that cannot be written, and after all for a text that could not be
-        rendered.
-
-        `packed` is the sequence of bytes that :meth:`pack` returned. Linear in its length.
+        `packed` is the sequence of bytes that :meth:`pack` returned. Linear in its length. Raises InvalidProblemError
+        for a file that cannot be written, which ends the placing, and after all for a file or text that could not be
+        rendered; an interrupt of the rendering is raised again.
         """
         text, contents = _unpack(packed)
         for path, content in contents.items():
@@ -208,7 +207,9 @@ class ReleaseFiles:
 def recover_files(
     packed: bytes, target: Path | None, show: Callable[[str], object]
 ) -> Mapping[str, str]:
-    """Write the outputs of a spooled release, and print its text if it has no file.
+    """Write the outputs of a spooled release. If it has no file, print its text, or write the text to `target`.
+
+    Files that are there are replaced, one after another. Linear in the bytes.
 
     Parameters
     ----------
@@ -251,7 +252,10 @@ def recover_files(
 
 
 def _unpack(packed: bytes) -> tuple[str, dict[Path, FileContent]]:
-    """Return the text to print and the contents by path, from the bytes that a ledger keeps meanwhile."""
+    """Return the text to print, and the contents by path, from the bytes of :meth:`ReleaseFiles.pack`.
+
+    Linear in the bytes, which are copied.
+    """
     head, _, data = packed.partition(b"\n")
     stated, at = json.loads(head), 0
     contents = {}
@@ -271,7 +275,10 @@ def _digests(contents: Mapping[Path, FileContent]) -> dict[str, str]:
 
 
 def _refuse_target(argument: str, path: Path) -> None:
-    """Refuse a target that exists and is no plain file of this user."""
+    """Refuse a target that exists and is a link, no plain file, another user's, or not writable.
+
+    Raises InvalidProblemError with the field `argument`.
+    """
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -285,7 +292,7 @@ def _refuse_target(argument: str, path: Path) -> None:
 
 
 def _reserve(path: Path, size: int) -> None:
-    """Reserve space for a file where the system can."""
+    """Reserve `size` bytes for the existing file at `path` if the system can; OSError if there is no room."""
     if size and hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, size)

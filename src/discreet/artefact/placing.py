@@ -33,7 +33,9 @@ OWNER_RIGHTS = 0o600
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write beside a file and rename, so that nobody ever sees half of it.
+    """Replace the content of the file at `path` by `data`.
+
+    Written beside it and renamed, so that no reader sees half of it.
 
     Raises
     ------
@@ -76,6 +78,8 @@ def beside(path: Path) -> Iterator[Path]:
 
     If the process is killed, the next run that writes to the folder removes the file.
 
+    A context; the file is removed at its end unless it was renamed.
+
     Raises
     ------
     OSError
@@ -86,7 +90,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def fill(new: Path, data: bytes) -> None:
-    """Write a file, and see that it is on the disk."""
+    """Replace the content of the existing file `new`, and return once the data is on the disk; raises OSError."""
     # In place, for its space may be reserved.
     with new.open("r+b") as file:
         file.write(data)
@@ -129,9 +133,10 @@ def _mode_of(path: Path) -> int:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C, SIGTERM and SIGHUP until a few renames are done.
+    """Defer those of Ctrl-C, SIGTERM and SIGHUP that have a Python handler until a few renames are done.
 
-    Outside of the main thread, which gets no signals, nothing is deferred.
+    The handler of the first one runs at the end; later ones are dropped. A signal with the system's own action, such
+    as SIGTERM by default, is not deferred, and outside of the main thread none is.
     """
     waiting: list[tuple[int, Any]] = []
     former: dict[int, Callable[[int, Any], Any]] = {}

@@ -28,7 +28,7 @@ _NO_LINK, _NO_WAIT, _NO_CHILD = (
 
 
 def default_folder(kind: str) -> Path:
-    """Where this user's files of a kind are kept: ``cache`` or ``state``, as the XDG base directories say.
+    """Return the folder of this user's files of a kind, by the XDG base directories; it is not created.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ def default_folder(kind: str) -> Path:
 
 def write_private(path: Path, data: bytes) -> None:
     """Replace a file, mode 0600, on the disk before this returns; a reader sees the old one or the new one.
+
+    Linear in the bytes; no lock is taken.
 
     Parameters
     ----------
@@ -246,8 +248,8 @@ def _read(
 ) -> tuple[bytes, tuple[int, int]] | None:
     """Read a file of at most `most` bytes; return them with its device and inode, or ``None`` when there is none.
 
-    Raises InvalidProblemError for a larger file, no regular one, or one that others own or may write; with `alone`, for
-    one that has a second name.
+    `flags` are more flags for opening it. Raises InvalidProblemError for a larger file, no regular one, or one that
+    others own or may write; with `alone`, for one that has a second name.
     """
     try:
         # Without waiting: a pipe would, for a writer.

@@ -90,6 +90,8 @@ def load(path: str | os.PathLike[str]) -> Design[Problem, Multipliers]:
 def read(path: str | os.PathLike[str]) -> Artefact:
     """Read everything that a file holds, and refuse a file that is not whole.
 
+    ``O(n^2)`` for the distances of n secrets, and linear in the file.
+
     Parameters
     ----------
     path
@@ -110,7 +112,9 @@ def read(path: str | os.PathLike[str]) -> Artefact:
 
 
 def zip_kind(path: str | os.PathLike[str]) -> str:
-    """Read what kind of channel a file says that it is: ``"channel"`` with a table, else another name.
+    """Return the kind that a file states, such as ``"channel"``, ``"anchored"``, ``"choice"`` or that of a mechanism.
+
+    The whole file is read; of an archive, only ``meta.json`` is looked at.
 
     Raises
     ------
@@ -174,9 +178,9 @@ def _known_version(meta: Mapping[str, Any], kind: str) -> None:
 
 
 def _decode(name: str, body: bytes) -> NDArray[Any]:
-    """Read a ``.npy`` array whose type is known by its name and whose size is that of its bytes; a copy.
+    """Return a ``.npy`` array as a copy in native order; its type is known by its name.
 
-    Raises InvalidProblemError for any other.
+    `name` is with or without the ending. Raises InvalidProblemError for another version, type, order or size.
     """
     buffer = io.BytesIO(body)
     version = np.lib.format.read_magic(buffer)
@@ -194,6 +198,9 @@ def _decode(name: str, body: bytes) -> NDArray[Any]:
 
 def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Artefact:
     """Return the artefact of metadata and arrays, in the order of their shapes; nothing is verified.
+
+    `meta` and `arrays` are those of :func:`open_members`, arrays by name without ending. ``O(n^2)`` for the
+    distances, and linear in the arrays.
 
     Raises
     ------
@@ -242,7 +249,10 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ar
 
 
 def _finite(meta: Mapping[str, Any], name: str) -> float:
-    """Return a number of the metadata as a float; raise InvalidProblemError for text or true."""
+    """Return the number `name` of the metadata as a float.
+
+    Raises InvalidProblemError for text, true or null, KeyError without it.
+    """
     stated = meta[name]
     # Text that is a number, and true, which is 1, are no bounds: one file, one meaning.
     if type(stated) not in (int, float):
@@ -292,7 +302,10 @@ def small_space(
 
 
 def _witness(arrays: Mapping[str, NDArray[Any]], lower: float | None) -> Multipliers | None:
-    """Return the multipliers that prove the lower bound, or ``None`` without a bound; refuse some of them alone."""
+    """Return the multipliers that prove the lower bound, or ``None`` if the file has neither a bound nor multipliers.
+
+    Raises InvalidProblemError for some of the four arrays alone, or a bound without them.
+    """
     parts = [arrays[name] for name in (f"multipliers_{part}" for part in PARTS) if name in arrays]
     if len(parts) == len(PARTS):
         return Multipliers(*parts)

@@ -85,12 +85,12 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Read what kind of artefact a table is.
+    """Return the kind that the record beside a table states, such as ``"anonymous-table"``.
 
     Raises
     ------
     InvalidProblemError
-        When the file beside it is none of ours.
+        When the file beside it is none of ours, or there is none.
     """
     return str(read_meta(path)["kind"])
 
@@ -153,6 +153,8 @@ def write_table(
 ) -> None:
     """Write a table, and then what it is beside it.
 
+    The rendered table is in memory; linear in the cells.
+
     Parameters
     ----------
     table
@@ -178,6 +180,8 @@ def write_table(
 def write_content(content: FileContent, path: str | os.PathLike[str]) -> None:
     """Write a file, and its record if it is a table, whole or not at all.
 
+    A file that is there is replaced; linear in the bytes.
+
     Raises
     ------
     InvalidProblemError
@@ -201,6 +205,8 @@ def place_table(
     rows: int,
 ) -> None:
     """Move a written table to its path, together with its record.
+
+    Reads the table once, for its hash.
 
     Parameters
     ----------
@@ -263,7 +269,11 @@ def _restore(record: Path, text: str | None) -> None:
 
 
 def _former(path: Path) -> dict[str, str | None]:
-    """Return the state of a place before it is replaced: the SHA-256 of the table, and its record."""
+    """Return the state of a place before it is replaced.
+
+    ``"sha256"`` of the table and ``"record"``, the text of its record. ``None`` stands for a file that is not there
+    or cannot be read. Reads the table once.
+    """
     text = None
     with suppress(OSError, ValueError):
         text = stored_file(sidecar_of(path)).read_bytes().decode()
@@ -275,7 +285,7 @@ def _former(path: Path) -> dict[str, str | None]:
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file, in hexadecimal; reads it once, in pieces. Raises OSError if it cannot be read."""
     with stored_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -297,6 +307,9 @@ def read_table(
     path: str | os.PathLike[str], kind: str, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Read a table and what is beside it.
+
+    Returns the table and the metadata of its record. Linear in the file, whose bytes are in memory, too; a table of
+    more than half of the memory is refused.
 
     Parameters
     ----------
@@ -354,6 +367,9 @@ def read_table(
 
 def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what stands beside a table; of a record that was not finished, the one that is about the table's bytes.
+
+    Returns the record as plain values, with the keys ``"format"``, ``"schema_version"``, ``"kind"`` and more by the
+    kind. Reads the table only after an interrupted run.
 
     Raises
     ------

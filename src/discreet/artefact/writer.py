@@ -41,7 +41,8 @@ def save(
 ) -> None:
     """Write a design to a file, whole or not at all.
 
-    Linear in the bytes of the channel, of the space and of the multipliers.
+    Linear in the bytes of the channel, of the space and of the multipliers, but for pruning the constraints: up to
+    ``O(n^3)``, see :meth:`discreet.core.spaces.adjacency.Adjacency.prune`.
 
     Parameters
     ----------
@@ -69,7 +70,10 @@ def save(
 
 
 def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
-    """Write metadata and arrays into one file, with a hash of each; equal content gives equal bytes.
+    """Write metadata and arrays into one file, whole or not at all, with a hash of each.
+
+    Equal content gives equal bytes. `data` has the bytes of each ``.npy`` member by name; the file is in memory
+    twice.
 
     Raises
     ------
@@ -90,9 +94,10 @@ def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
 
 
 def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a design's file, by name.
+    """Return the arrays of a design's file, by name without ending; see `TYPES` in ``layout.py`` for their types.
 
-    Raises InvalidProblemError for a guarantee that is not bound to the space, or a certificate that failed.
+    Prunes the constraints, which takes longest. Raises InvalidProblemError for a guarantee that is not bound to the
+    space, or a certificate that failed.
     """
     scope, problem = design.guarantee.space_scope, design.problem
     space = problem.space

@@ -82,6 +82,8 @@ def anonymize_files(
 ) -> Anonymization[Path, FileDiagnostics]:
     """Anonymize tables that need not fit into memory, into a folder of parts or a file.
 
+    The files are read, and the rows are written to the private folder, three times or more.
+
     Parameters
     ----------
     source
@@ -231,7 +233,10 @@ def _check_options(effort: str, suppress: float, time_limit: float | None, threa
 def _check_demands(
     quasi: Sequence[str], demanded: Sequence[tuple[str, PrivacyModel]], suppress: float
 ) -> None:
-    """Raise InvalidProblemError for a demand on a quasi-identifier, or for suppression beside demands."""
+    """Raise InvalidProblemError for a demand on a quasi-identifier, or for suppression beside demands.
+
+    `demanded` are pairs of a column and its model, `suppress` is the share of rows that may be suppressed.
+    """
     for name, _ in demanded:
         if name in quasi:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
@@ -252,7 +257,10 @@ def _rows_at_once(memory: int, columns: int) -> int:
 
 
 def _check_target(where: Path) -> None:
-    """Raise InvalidProblemError unless the target is an empty folder, or a new one in a folder that exists."""
+    """Raise InvalidProblemError unless the target is an empty folder, or not there in a folder that exists.
+
+    A link is refused. Nothing is created.
+    """
     expected = "a folder that is empty or not there, in one that can be written"
     if where.is_symlink() or (where.exists() and not where.is_dir()):
         raise InvalidProblemError("target", expected, f"{where.name}, which is no folder")
@@ -268,7 +276,7 @@ def _place(
     attributes: Sequence[Attribute],
     digests: Sequence[str],
 ) -> None:
-    """Rename the parts, write the record, and rename the folder to its target, in this order.
+    """Rename the parts, write the record ``discreet.json``, and rename the folder to its target, in this order.
 
     Raises InvalidProblemError if another run has filled the target meanwhile.
     """

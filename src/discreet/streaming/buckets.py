@@ -44,7 +44,10 @@ class BucketWriter:
         self.writer: Any = None
 
     def add(self, table: pl.DataFrame) -> None:
-        """Write each row of `table` to the bucket of its keys' hash; a sort of the rows."""
+        """Write each row of `table` to the bucket of its keys' hash, and count the call in `rounds`.
+
+        A sort of the rows. All tables of a writer have one schema. A table without rows is written, too.
+        """
         import polars as pl
         import pyarrow as pa
 
@@ -75,7 +78,7 @@ def read_bucket(
     buckets: int,
     number: int,
 ) -> pl.DataFrame | None:
-    """Return the rows of a bucket from all pieces, or ``None`` if no piece has rows.
+    """Return the rows of a bucket from all pieces, or ``None`` if no piece wrote a table; the rows are in memory.
 
     Parameters
     ----------

@@ -57,10 +57,10 @@ class CellPlan:
 
 
 def cells(space: Workspace, number: int) -> None:
-    """Count the rows of piece `number` by region and cell.
+    """Count the rows of piece `number` by region and cell, and store 'cells-{number}'.
 
-    Rows with persons are written into buckets by person instead. A worker step: reads the piece in batches and stores
-    the counts. InvalidProblemError for a file that this worker does not see.
+    Rows with persons are written into buckets by person instead. A worker step: reads the piece once, in batches.
+    InvalidProblemError for a file that this worker does not see.
     """
     plan: CellPlan = space.plan()
     if not Path(plan.pieces[number].path).exists():
@@ -80,7 +80,11 @@ def cells(space: Workspace, number: int) -> None:
 
 
 def persons(space: Workspace, number: int) -> None:
-    """Count the rows of the persons of a bucket, over all pieces."""
+    """Count the rows of the persons of bucket `number` over all pieces, and store 'persons-{number}'.
+
+    At most `max_rows` rows of a person count, drawn by the plan's key. A worker step; a bucket is in memory. The
+    counts are by region and cell.
+    """
     plan: CellPlan = space.plan()
     records = space.every("cells", len(plan.pieces))
     table = read_bucket(space, records, "file", plan.buckets, number)

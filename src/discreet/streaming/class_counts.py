@@ -69,7 +69,10 @@ def buckets_of(plan: LargePlan) -> int:
 
 
 def numbering(listed: Sequence[Mapping[str, pl.Series | None]]) -> dict[str, Numbered]:
-    """Number the texts of columns, and say which bits each takes, so that those of a row make one number, or a few.
+    """Number the texts of columns, and assign bits to each, so that a row's numbers fill one word of 64 bits, or a few.
+
+    `listed` has one mapping for each part, with ``None`` for a column of too many texts. Texts are numbered in the
+    order in which they come first; linear in them.
 
     Parameters
     ----------
@@ -119,9 +122,9 @@ def _part(space: Workspace, number: int) -> Path:
 def _read(
     plan: LargePlan, path: Path, coded: Sequence[str], plain: Sequence[str]
 ) -> Iterator[Batch]:
-    """Yield batches of columns of a published part: codes of `coded`, and `plain` texts.
+    """Yield batches of columns of the published part at `path`: `coded` as values and indices, `plain` as texts.
 
-    Quasi-identifiers are texts.
+    A part of Parquet whose quasi-identifiers are no texts raises TypeError.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -140,7 +143,11 @@ def _read(
 def _counted_columns(
     space: Workspace, plan: LargePlan, number: int, counted: Sequence[str]
 ) -> pl.DataFrame:
-    """Read the columns `counted` of a published part; the column of persons is kept beside it."""
+    """Return the columns `counted` of published part `number` as a table; the column of persons is the last one.
+
+    Persons are read from the private file beside the part. Names that are empty are skipped. The columns are in
+    memory.
+    """
     import polars as pl
 
     from discreet.tables.parsing import scan
@@ -155,10 +162,11 @@ def _counted_columns(
 
 
 def tally(space: Workspace, number: int) -> None:
-    """Store 'tally-{number}': the distinct texts of each quasi-identifier of a published part, and rows by value.
+    """Store 'tally-{number}'.
 
-    A worker step. ``None`` for a quasi-identifier of more than `MAX_NUMBERED_TEXTS` texts; rows are counted for
-    columns with demands. Reads the part once.
+    ``"texts"``, the distinct texts of each quasi-identifier, and ``"values"``, rows by value. A worker step on
+    published part `number`. ``None`` stands for more than `MAX_NUMBERED_TEXTS` texts; rows are counted for columns
+    with demands, as tables. Reads each of these columns once.
     """
     import polars as pl
 
@@ -207,7 +215,10 @@ def _keys(plan: LargePlan) -> list[str]:
 
 
 def _grouped(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Count the rows of each group."""
+    """Return the groups of rows that agree in the columns `keys`, with their number of rows in the column `ROWS`.
+
+    One sort, or a table of the groups for keys other than one word.
+    """
     import polars as pl
 
     if len(keys) > 1 or table.schema[keys[0]] != pl.UInt64:
@@ -222,9 +233,10 @@ def _grouped(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def count(space: Workspace, number: int) -> None:
-    """Count the rows of each class of published part `number`, and store the counts by bucket, with the part's SHA-256.
+    """Count the rows of each class of published part `number`, and store 'count-{number}'.
 
-    A worker step; reads the part twice.
+    Files by bucket, and SHA-256. A worker step; reads the part once for its hash, and each column that is counted
+    once more. The keys of the record are ``"sha256"``, ``"rows"``, ``"files"`` and ``"rounds"``.
     """
     plan: LargePlan = space.plan()
     table, keys = _classes(space, plan, number), _keys(plan)
@@ -254,7 +266,7 @@ def _counted(plan: LargePlan) -> list[str]:
 
 
 def _alike(pairs: pl.DataFrame, keys: Sequence[str], name: str) -> tuple[int, int]:
-    """Count the rows of classes with at most one value that is not missing, and these classes, as ``risk`` does.
+    """Return the rows of classes with at most one value that is not missing, and the number of these classes.
 
     Parameters
     ----------
@@ -274,9 +286,11 @@ def _alike(pairs: pl.DataFrame, keys: Sequence[str], name: str) -> tuple[int, in
 
 
 def total(space: Workspace, number: int) -> None:
-    """Add up the counts of the classes of one bucket over all published parts, judge them, and store the result.
+    """Add up the counts of the classes of one bucket over all published parts, judge them, and store 'total-{number}'.
 
-    A worker step.
+    A worker step; the counts of the bucket are in memory. The keys are ``"classes"``, ``"rows"``, ``"least"`` (rows
+    of the smallest class, or ``None``), ``"small"`` (classes below k), ``"failing"`` by demand and ``"alike"`` by
+    column.
     """
     import polars as pl
 

@@ -63,14 +63,14 @@ class Engine(Protocol):
     ) -> None:
         """Do the steps 0 to ``count - 1`` of a kind, in any order, and raise what went wrong.
 
-        `on_done` is called with the number of steps that are done.
+        `on_done` is called with the number of steps that are done. Steps whose result is stored are not done again.
         """
         ...
 
     def look(self, space: Workspace) -> None:
         """Raise InvalidProblemError for workers that do not share the workspace, or have other versions.
 
-        Nothing is computed.
+        No row is read.
         """
         ...
 
@@ -107,9 +107,10 @@ class LocalEngine:
         count: int,
         on_done: Callable[[int], None] = _ignore,
     ) -> None:
-        """Run the steps 0 to ``count - 1`` of a kind, in their order or in threads; raise the error of a step.
+        """Run the steps 0 to ``count - 1`` of a kind, in their order with one thread, else in several threads.
 
-        `on_done` is called with the number of steps done.
+        `on_done` is called with the number of steps done so far. Raises InvalidProblemError, MemoryError or
+        SolverError, by what a step left in the workspace; steps that have not begun are then cancelled.
         """
         if self.threads == 1 or count == 1:
             for number in range(count):
@@ -209,7 +210,10 @@ class DaskEngine:
         self.futures = []
 
     def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
-        """Wait until a step has ended, while there are workers; raise SolverError if there is none for a while."""
+        """Wait until a step of `steps`, Dask's iterator of results, has ended, while there are workers.
+
+        Raises SolverError if there has been no worker for a minute, or the scheduler is gone.
+        """
         last_seen = last_checked = time.monotonic()
         while not steps.has_ready():
             time.sleep(0.01)
@@ -232,7 +236,10 @@ class DaskEngine:
         return max(1, min(self._threads().values(), default=1))
 
     def _threads(self) -> dict[str, int]:
-        """Return the number of threads of each current worker; raise SolverError if the scheduler is gone."""
+        """Return the number of threads by address of each current worker.
+
+        Raise SolverError if the scheduler is gone.
+        """
         try:
             threads: dict[str, int] = self.client.nthreads()
         except (OSError, RuntimeError):
@@ -240,7 +247,7 @@ class DaskEngine:
         return threads
 
     def close(self, space: Workspace) -> None:
-        """Cancel waiting steps, and wait some time for running ones to end."""
+        """Cancel waiting steps, and wait up to ten seconds for running ones to end; errors are passed over."""
         if not self.futures:
             return
         with suppress(Exception):
@@ -250,9 +257,9 @@ class DaskEngine:
             time.sleep(0.1)
 
     def look(self, space: Workspace) -> None:
-        """Raise unless the workers share the workspace, and have the same versions of all packages as this process.
+        """Check that the workers share the workspace, and have the same versions of all packages as this process.
 
-        InvalidProblemError for others, or if no worker comes in time.
+        Runs a function on every worker. InvalidProblemError if they differ, or if no worker comes within a minute.
         """
         token = secrets.token_hex(16)
         space.put("token", token)
@@ -283,7 +290,10 @@ class DaskEngine:
 
 
 def _raise(space: Workspace) -> None:
-    """Raise what a step left as its trouble."""
+    """Raise the error that a failed step left in the workspace as ``trouble``; never returns.
+
+    InvalidProblemError for input, files or a full disk, MemoryError, or SolverError for any other error.
+    """
     if not space.has("trouble"):
         expected = "a folder that can be written, with room for all rows on their way"
         raise InvalidProblemError("target", expected, "one that is full or gone")
@@ -302,7 +312,7 @@ def _raise(space: Workspace) -> None:
 
 
 def engine_of(executor: object | None, threads: int = 1) -> Engine:
-    """Take a client of dask, or its executor, or nothing for threads of this process.
+    """Return the engine for a client of Dask or its executor, or for `threads` threads of this process with ``None``.
 
     Raises
     ------
@@ -326,7 +336,10 @@ def _quiet() -> None:
 
 
 def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - dask has no types
-    """Connect to a scheduler; beyond this machine only where the connection is encrypted. Dask's own log is quiet then.
+    """Return a client of the scheduler at `address`; beyond this machine only where the connection is encrypted.
+
+    The address begins with ``tcp://`` or ``tls://``. Waits up to a minute; Dask's own log is quiet from then on.
+    `field` names the argument in messages.
 
     Raises
     ------

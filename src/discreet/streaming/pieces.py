@@ -59,6 +59,9 @@ def pieces_of(
 ) -> tuple[Piece, ...]:
     """Divide a file, or the files of a folder, into pieces that are read together, each cell by the rules.
 
+    With `row_by_row`, odd rows of CSV are read instead of refused, as :func:`~discreet.tables.parsing.scan` does. A
+    CSV file is one piece and is read once to check its rows; of Parquet only the metadata is read.
+
     Raises
     ------
     InvalidProblemError
@@ -97,9 +100,10 @@ def pieces_of(
 
 
 def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Piece]:
-    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits.
+    """Yield pieces of the Parquet file at `path`.
 
-    Reads the file's metadata only.
+    Runs of row groups of `PIECE_ROWS` rows or more, the last one maybe fewer. A file without row groups is one piece.
+    Raises InvalidProblemError for integers of 128 bits. Reads the file's metadata only.
     """
     import polars as pl
     import pyarrow.parquet as pq
@@ -124,7 +128,7 @@ def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Pie
 def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
     """Raise InvalidProblemError for a row with another number of cells than the first line, or text that is not UTF-8.
 
-    Reads the file once.
+    With `row_by_row` only a quote out of place is refused, and other bytes pass. Reads the file once.
     """
     try:
         ragged = first_ragged(path, mark, row_by_row=row_by_row)
@@ -159,7 +163,10 @@ class DistinctColumn(NamedTuple):
     of_row: NDArray[np.integer] | None
 
     def codes(self, old: pl.Series, new: pl.Series) -> NDArray[np.integer]:
-        """Return the code of each row, where `new` holds the codes of the values in `old`."""
+        """Return the code of each row, ``(rows,)``, where `new` holds the codes of the values in `old`.
+
+        A value that is not in `old` raises Polars' error. One lookup for each distinct value.
+        """
         known = self.values.replace_strict(old, new, return_dtype=new.dtype).to_numpy()
         return known if self.of_row is None else known[self.of_row]
 
@@ -174,6 +181,8 @@ class Batch(NamedTuple):
 
 def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int) -> Iterator[Batch]:
     """Read columns of a piece, so many rows at once or fewer.
+
+    Yields a :class:`Batch` after the other, by the rules of the piece; one pass.
 
     Parameters
     ----------
@@ -222,7 +231,11 @@ def _as_text(column: pl.Series) -> pl.Series:
 
 
 def _distinct_column(column: Any) -> DistinctColumn:  # noqa: ANN401 - an array of Arrow
-    """Return a column of Arrow as its texts; of a dictionary of texts, the used ones and each row's number of them."""
+    """Return an array of Arrow as a :class:`DistinctColumn`.
+
+    A dictionary of texts as the used values and each row's index. Any other column has one value a row, and no
+    indices. Linear in the rows.
+    """
     import polars as pl
     import pyarrow as pa
 

@@ -130,7 +130,7 @@ class LargePlan:
     ) -> Demand:
         """Return demand number `at` on the `codes` ``(rows,)`` of a column; missing values make no class diverse.
 
-        `wholes` has the rows of the whole table by value, for closeness.
+        `wholes` has, by column, the rows of the whole table with each code, for closeness.
         """
         name, model = self.demands[at]
         missing = self.missing.get(name, -1) if isinstance(model, DistinctDiversity) else -1

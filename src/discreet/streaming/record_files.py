@@ -125,7 +125,9 @@ class RecordFiles:
         engine_of(self.executor, self.threads)
 
     def check(self, argument: str, wanted: Sequence[str]) -> None:
-        """Refuse columns that are missing, files of different columns, and workers that do not fit: no value is read.
+        """Refuse missing columns or types without keys, files of different columns, odd quotes, and unfit workers.
+
+        CSV files are read once, for their quotes only; nothing is counted or returned. No value of a row is a reason.
 
         Parameters
         ----------
@@ -143,7 +145,11 @@ class RecordFiles:
         check_types(nw.from_native(scanned), wanted)
 
     def _check_names(self, argument: str, wanted: Sequence[str]) -> pl.LazyFrame:
-        """Return the scan of the files; raise InvalidProblemError for missing columns or workers that do not fit."""
+        """Return the scan of the files.
+
+        Raise InvalidProblemError for missing columns `wanted` or workers that do not fit. `argument` names the table
+        in messages. CSV files are read once to check their quotes.
+        """
         pieces = pieces_of(self.source, argument, row_by_row=True, rules=self.rules)
         scanned = scan_pieces(pieces, argument)
         names = scanned.collect_schema().names()
@@ -160,6 +166,8 @@ class RecordFiles:
         self, public: Public, named: Named, frame: Frame
     ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count units by lowest region and size; true counts, for a plan that was charged, or for the curator.
+
+        CSV is read twice, Parquet once. InvalidProblemError for files that cannot be read.
 
         Parameters
         ----------
@@ -192,6 +200,8 @@ class RecordFiles:
     ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count rows by lowest region and cell; true counts, for a plan of tables that was charged.
 
+        CSV is read twice, Parquet once. InvalidProblemError for files that cannot be read.
+
         Parameters
         ----------
         frame, columns
@@ -219,6 +229,8 @@ class RecordFiles:
 
     def count_classes(self, names: Sequence[str], sensitive: Sequence[str]) -> CountedClasses:
         """Count the classes of rows that agree in some columns, and the values in each; only counts are kept.
+
+        CSV is read several times, Parquet once; groups are kept on disk meanwhile.
 
         Parameters
         ----------
@@ -256,7 +268,10 @@ class RecordFiles:
 
     @contextmanager
     def _workspace(self, plan: object) -> Iterator[tuple[Workspace, Engine]]:
-        """Create a workspace for the run and yield it with its engine."""
+        """Return a context with a new workspace that holds `plan`, and its engine.
+
+        The workspace is removed at the end.
+        """
         engine = engine_of(self.executor, self.threads)
         with workspace_in(self._where()) as space:
             space.put("plan-0", plan)
@@ -272,7 +287,10 @@ class RecordFiles:
 def _counted(
     space: Workspace, engine: Engine, kinds: Mapping[str, int], shape: tuple[int, int]
 ) -> tuple[NDArray[np.int64], Counter[int]]:
-    """Run `kinds` of steps, so many of each, and add up their counts: int64 of `shape`, and rows left out by reason."""
+    """Run `kinds` of steps, kind -> number of steps, and add up their counts.
+
+    Returns the counts, int64 of `shape`, and the number of rows left out by reason.
+    """
     counts = np.zeros(shape, dtype=np.int64)
     rows: Counter[int] = Counter()
     for kind, steps in kinds.items():
@@ -286,7 +304,11 @@ def _counted(
 
 
 def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> CountedClasses:
-    """Run the steps that group pieces, then those that count buckets; return the classes of the whole table."""
+    """Run the steps that group pieces, then those that count buckets; return the classes of the whole table.
+
+    Raises InvalidProblemError for a table without batches of rows. Diversity is the least, closeness the most over
+    buckets.
+    """
     import polars as pl
 
     engine.run(space, "groups", len(plan.pieces))
@@ -319,7 +341,10 @@ def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> Counte
 
 
 def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
-    """Number the values of a sensitive column."""
+    """Number the values of sensitive column `name`, as stored and by meaning, and count the rows of each.
+
+    `values` has the column ``value`` and rows in the column `GROUPED`. A sort of the values.
+    """
     import polars as pl
 
     column_values = values_of_column(values["value"], name)
@@ -336,7 +361,7 @@ def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
 
 
 def _rows(pieces: Sequence[Piece]) -> int:
-    """Estimate the rows of files: exact from Parquet metadata, from the file size for CSV."""
+    """Return the number of rows of the pieces' files: exact from Parquet metadata, an estimate by file size for CSV."""
     files = {piece.path: piece.mark for piece in pieces}
     return sum(
         Path(path).stat().st_size // CSV_ROW_BYTES if mark else pq.read_metadata(path).num_rows

@@ -110,7 +110,10 @@ def scatter(space: Workspace, number: int) -> None:
 
 
 def once(space: Workspace, number: int) -> None:
-    """Keep one row of each person of a bucket, and deal these rows into buckets by unit."""
+    """Keep one row of each person of bucket `number`, deal these rows into buckets by unit, and store 'once-{number}'.
+
+    The row is drawn by the plan's key. A worker step after 'scatter'; a bucket is in memory.
+    """
     plan: RecordPlan = space.plan()
     before = space.every("scatter", len(plan.pieces))
     with space.file(f"once-{number}", ".units") as units:
@@ -130,7 +133,10 @@ def _narrow(table: Any) -> Any:  # noqa: ANN401 - an eager frame
 
 
 def gather(space: Workspace, number: int) -> None:
-    """Count the units of a bucket over all pieces."""
+    """Count the units of bucket `number` over all pieces by region and size, and store 'gather-{number}'.
+
+    A worker step after 'once' with persons, else after 'scatter'; a bucket is in memory.
+    """
     plan: RecordPlan = space.plan()
     step, steps = ("once", plan.buckets) if plan.by_person else ("scatter", len(plan.pieces))
     table = read_bucket(space, space.every(step, steps), "file", plan.buckets, number)
@@ -142,7 +148,10 @@ def gather(space: Workspace, number: int) -> None:
 
 
 def added_up(parts: Sequence[tuple[NDArray[np.int64], Counter[int]]]) -> dict[str, Any]:
-    """Add up counts of one shape: flat places and numbers that are not zero, and rows left out by reason."""
+    """Add up pairs of counts of one shape and rows left out by reason.
+
+    Returns ``"counts"``, a pair of the flat places that are not zero and their numbers, and ``"reasons"``, a Counter.
+    """
     counts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
     rows: Counter[int] = Counter()
     for one, some in parts:

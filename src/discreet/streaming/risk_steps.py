@@ -92,9 +92,10 @@ class RiskPlan:
 
 
 def groups(space: Workspace, number: int) -> None:
-    """Group the rows of a piece, write the groups into buckets, count the values of sensitive columns, and store both.
+    """Group the rows of piece `number`, write the groups into buckets, and count the values of sensitive columns.
 
-    A worker step: reads the piece once.
+    A worker step: reads the piece once and stores 'groups-{number}' with ``"files"``, ``"rounds"`` and ``"values"``.
+    InvalidProblemError for a file that this worker does not see.
     """
     import polars as pl
 
@@ -134,16 +135,16 @@ def groups(space: Workspace, number: int) -> None:
 
 
 def added(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Add up the rows of equal groups."""
+    """Return the groups that agree in the columns `keys`, with the sum of their rows in the column `ROWS`."""
     import polars as pl
 
     return table.group_by(keys).agg(pl.col(ROWS).sum())
 
 
 def classes(space: Workspace, number: int) -> None:
-    """Count the classes of a bucket over all pieces, with diversity and closeness, and store 'classes-{number}'.
+    """Count the classes of bucket `number` over all pieces, with diversity and closeness, and store 'classes-{number}'.
 
-    A worker step; a bucket is in memory.
+    A worker step; a bucket is in memory. The record is a CountedClasses, or ``None`` for a bucket without rows.
     """
     plan: RiskPlan = space.plan()
     records = [

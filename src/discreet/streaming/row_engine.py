@@ -29,6 +29,8 @@ _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 def bytes_in(text: str, argument: str) -> int:
     """Read a size such as ``4GB``, in bytes.
 
+    Units are powers of 1000, K to T; a fraction of a byte is dropped. InvalidProblemError for any other text.
+
     Examples
     --------
     >>> bytes_in("4GB", "memory"), bytes_in("1.5g", "memory")
@@ -42,6 +44,8 @@ def bytes_in(text: str, argument: str) -> int:
 
 def refuse_in_pieces(reading: ReadingOptions) -> None:
     """Refuse the options under which a table cannot be read in pieces, by name.
+
+    Raises InvalidProblemError for an encoding, a delimiter or a sheet.
 
     Parameters
     ----------
@@ -105,7 +109,12 @@ class RowEngine:
     def source(
         self, path: str | os.PathLike[str], folder: Path | None
     ) -> Iterator[str | os.PathLike[str] | RecordFiles]:
-        """Open the source of rows: the file, or its pieces, which workers may count.
+        """Return a context with the source of rows.
+
+        A path or frame to read in memory, or :class:`RecordFiles` for pieces.
+
+        Raises InvalidProblemError for threads with one file in memory, options that pieces do not have, or a
+        scheduler that does not answer. A connection is closed at the end.
 
         Parameters
         ----------

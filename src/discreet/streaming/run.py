@@ -110,7 +110,7 @@ def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> in
 
 
 def in_words(size: int, format_number: Callable[..., str] = at_least) -> str:
-    """Format a number of bytes as `memory` takes it, rounded down, or by another function of the formatter."""
+    """Format `size` bytes as `memory` takes it, in GB or MB of powers of 1000, rounded down or by `format_number`."""
     if size >= 10**9:
         return f"{format_number(Fraction(size, 10**9), 2)}GB"
     return f"{format_number(Fraction(size, 10**6), 1)}MB"
@@ -129,13 +129,16 @@ class LargeRun:
         self.settle()
 
     def settle(self, **more: Any) -> None:  # noqa: ANN401 - fields of the plan
-        """Update the plan and write it for the steps."""
+        """Replace fields of the plan, and store it as a new version in the workspace, for the steps to come."""
         self.plan = replace(self.plan, **more)
         self.space.put(f"plan-{self.version}", self.plan)
         self.version += 1
 
     def do(self, kind: str, count: int, sentence: str) -> None:
-        """Do all steps of a kind, and report each as done if a sentence names the stage."""
+        """Run `count` steps of a kind, and record their wall-clock seconds.
+
+        With a `sentence` report each that is done.
+        """
         begun = time.monotonic()
 
         def report(done: int) -> None:
@@ -147,15 +150,16 @@ class LargeRun:
         self.seconds[kind] = time.monotonic() - begun
 
     def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
-        """Do all steps of a kind and return their records."""
+        """Do all steps of a kind, as :meth:`do`, and return their records in order."""
         self.do(kind, count, sentence)
         return self.space.every(kind, count)
 
     def search(self, attributes: Sequence[Attribute], loss: str, memory: int) -> None:
         """Code the rows, send them to parts, split these, and compute a lower bound, in phases of worker steps.
 
-        Reads the pieces three times. Raises InfeasibleError for fewer than k rows. `memory` is in bytes for each
-        process.
+        Reads the pieces three times; results are in `found`, `lower` and `plan`. `memory` is in bytes for each
+        process, and InvalidProblemError is raised if the largest part takes more. Raises InfeasibleError for fewer
+        than k rows, or a demand that all rows as one class fail.
         """
         plan, pieces = self.plan, len(self.plan.pieces)
         seen = self.phase("survey", pieces, "Reading the values of the columns")
@@ -237,7 +241,10 @@ class LargeRun:
         self.note_weak_bound(bound, len(places.covers))
 
     def note_weak_bound(self, bound: Mapping[str, Any], n_columns: int) -> None:
-        """Add a note on why a lower bound does not use all values, if it merged some or left columns out."""
+        """Add a note on why a lower bound does not use all values, if it merged some or left columns out.
+
+        `bound` has ``"merged"`` and ``"left_out"``, numbers of columns; `n_columns` is the number of all columns.
+        """
         weaker = [
             f"{what} {bound[kind]} of {n_columns} columns{where}"
             for kind, what, where in (
@@ -252,7 +259,11 @@ class LargeRun:
             self.notes += (f"it {' and '.join(weaker)}, {reason}: {part}",)
 
     def publish(self) -> tuple[Certificate, FileDiagnostics, list[str]]:
-        """Write what is published, read it again and count."""
+        """Write the published parts, read them again and count. To be called after :meth:`search`.
+
+        Returns the certificate, in which a check that fails does not raise, the diagnostics, and each part's SHA-256
+        in order.
+        """
         plan, buckets = self.plan, self.plan.buckets
         self.made = self.phase("publish", buckets, "Writing rows in the order of random keys")
         self.space.drop("finish", len(plan.unions))
@@ -311,7 +322,10 @@ def _summed(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:
-    """Divide what may be left out among parts by their rows, so that rounding down costs the whole less than a row."""
+    """Divide the rows that may be left out, `share` of all, among parts of so many `rows`.
+
+    Returns integers in the order of the parts; rounding down costs the whole less than a row.
+    """
     ends = [int(share * end) for end in np.cumsum(rows).tolist()]
     return tuple(np.diff([0, *ends]).tolist())
 
@@ -322,9 +336,10 @@ def _columns(
     attributes: Sequence[Attribute],
     loss: str,
 ) -> tuple[tuple[CodedColumn, ...], dict[str, tuple[pl.Series, pl.Series]]]:
-    """Return the coded column of each quasi-identifier, and the code of each of its values.
+    """Return the coded column of each quasi-identifier, and by name its distinct values and their codes.
 
-    `seen` are the values found in the pieces. A sort of the different values.
+    `seen` are the records of the survey, `loss` is the loss of a cell. InvalidProblemError for values that do not fit
+    an attribute. A sort of the different values.
     """
     import narwhals as nw
     import polars as pl
@@ -345,7 +360,7 @@ def _columns(
 
 
 def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
-    """Return the distinct values of one column over the parts that have it."""
+    """Return the distinct values of column `name` over the records `seen` of the survey that have it."""
     import polars as pl
 
     listed: list[pl.Series] = [one["values"][name] for one in seen if name in one["values"]]
@@ -357,7 +372,8 @@ def _meanings(
 ) -> tuple[pl.Series, pl.Series, int]:
     """Number the values of a column with demands in order, by their meaning.
 
-    Values, codes, the code of missing ones or -1.
+    Returns the values, their codes, and the code of missing ones, or -1 if there is none. `seen` are the records of
+    the survey; ordered closeness among `models` sets the order.
     """
     import polars as pl
 
@@ -386,7 +402,8 @@ def _unions(
 ) -> tuple[list[list[int]], dict[str, tuple[int, ...]]]:
     """Return unions of parts that have k rows and hold the demands, by exact counts, and rows by value of the table.
 
-    `rows` is ``(parts,)``. Raises InfeasibleError if all rows together fail a demand.
+    `rows` is ``(parts,)``; `values` has, by column, a table of ``part``, ``value`` and ``rows``. A union is a list of
+    parts. Raises InfeasibleError if all rows together fail a demand.
     """
     counts: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
     wholes: dict[str, tuple[int, ...]] = {}
@@ -423,9 +440,10 @@ def _unions(
 def _stored(
     tallies: Sequence[Mapping[str, Any]], name: str
 ) -> list[tuple[pl.Series, pl.Series, tuple[int, ...]]]:
-    """Return codings of the published values of a column, as stored, by text and by meaning.
+    """Return three codings of the published values of a column: as stored, by text and by meaning.
 
-    Values, codes, rows of each.
+    Each is the values, their codes (-1 for missing ones by meaning), and the rows with each code. `tallies` are the
+    records of that step.
     """
     import polars as pl
 

@@ -50,7 +50,10 @@ class TableStack:
         self._file.close()
 
     def put(self, table: pl.DataFrame) -> Place:
-        """Write a table, and give where it stands."""
+        """Write a table at the end of the file, and return its place there.
+
+        Linear in the table, which is copied in memory.
+        """
         import polars as pl
 
         buffer = io.BytesIO()
@@ -63,7 +66,7 @@ class TableStack:
 
 
 def read_table(file: BinaryIO, place: Place, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read the table at `place` of an open file, or its columns `names`."""
+    """Read the table at `place` of an open file of :class:`TableStack`, or its columns `names`; linear in the table."""
     import polars as pl
 
     file.seek(place.begin)
@@ -73,6 +76,8 @@ def read_table(file: BinaryIO, place: Place, names: Sequence[str] | None = None)
 
 def listed(groups: Sequence[tuple[int, *tuple[Place, ...]]]) -> NDArray[np.int64]:
     """List groups, each a number and the places of its tables, in one array: steps read hundreds of thousands of them.
+
+    Without groups the array is ``(0, 4)``.
 
     Parameters
     ----------
@@ -96,6 +101,6 @@ def listed(groups: Sequence[tuple[int, *tuple[Place, ...]]]) -> NDArray[np.int64
 
 
 def places_of(groups: NDArray[np.int64], number: int) -> Iterator[tuple[Place, ...]]:
-    """Yield the places of a number's groups, in order."""
+    """Yield, for each group of that number in `groups` of :func:`listed`, the tuple of its places, in order."""
     for row in groups[groups[:, 0] == number, 1:].reshape(-1, (groups.shape[1] - 1) // 3, 3):
         yield tuple(Place(*place) for place in row.tolist())

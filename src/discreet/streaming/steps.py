@@ -63,7 +63,10 @@ SPLIT_SHARE = 0.6
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
-    """Return whether this worker sees the driver's workspace, and its package versions."""
+    """Return whether this worker reads `token` in the workspace at `folder`, and the versions of four packages here.
+
+    The packages are discreet, distributed, polars and numba, in this order.
+    """
     versions = tuple(map(version, ("discreet", "distributed", "polars", "numba")))
     with suppress(OSError):
         return Workspace(Path(folder)).get("token") == token, versions
@@ -71,10 +74,10 @@ def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
 
 
 def perform(folder: str, kind: str, number: int) -> bool:
-    """Run a worker step, unless its result is stored; return whether it is stored now.
+    """Run step `number` of a kind in the workspace at `folder`, unless its result is stored; return whether it is now.
 
-    What went wrong stands in the workspace as ``trouble``: what an error says may be private, and a worker logs what
-    a task raises.
+    What went wrong stands in the workspace as ``trouble``, and is not raised: what an error says may be private, and
+    a worker logs what a task raises.
     """
     space, name = Workspace(Path(folder)), f"{kind}-{number}"
     trouble: tuple[str, str | InvalidProblemError]
@@ -104,9 +107,9 @@ def perform(folder: str, kind: str, number: int) -> bool:
 
 
 def survey(space: Workspace, number: int) -> None:
-    """Store the number of rows of piece `number`, and the values of its quasi-identifiers and columns with demands.
+    """Store 'survey-{number}': ``"rows"`` of piece `number`, and ``"values"``, the distinct values by column.
 
-    A worker step; one pass.
+    The columns are the quasi-identifiers and those with demands. A worker step; one pass.
     """
     import polars as pl
 
@@ -138,9 +141,10 @@ def sample(space: Workspace, number: int) -> None:
 
 
 def route(space: Workspace, number: int) -> None:
-    """Write the rows of piece `number` by the part that they belong to, and store exact counts.
+    """Write the rows of piece `number` by the part that they belong to, and store 'route-{number}' with exact counts.
 
-    A worker step; one pass.
+    A worker step; one pass. The keys are ``"groups"`` (parts and places), ``"values"`` (rows by part and value of
+    each column with demands), ``"codes"`` (rows by code of each quasi-identifier) and ``"file"``.
     """
     import polars as pl
 
@@ -190,9 +194,9 @@ def _write_by_part(
     out: TableStack,
     pairs: Mapping[str, list[pl.DataFrame]],
 ) -> list[tuple[int, Place]]:
-    """Write rows grouped by part; return each part and the place of its rows. Linear in the rows.
+    """Write rows grouped by part to `out`; return each part that has rows and the place of its table.
 
-    `pairs` gets the rows by part and value of each column with demands.
+    Linear in the rows. `pairs` gets, for each column with demands, a table of rows by part and value.
     """
     import polars as pl
 
@@ -241,7 +245,8 @@ def _routed(
 def finish(space: Workspace, number: int) -> None:
     """Split the rows of union `number`, and write them generalized, each to the published part of a random key.
 
-    A worker step; the rows of the union's quasi-identifiers are in memory.
+    A worker step that stores 'finish-{number}': ``"groups"``, ``"loss"``, ``"classes"``, ``"rows"``,
+    ``"suppressed"``, ``"seconds"``, ``"file"``. The rows of the union's quasi-identifiers are in memory.
     """
     import polars as pl
 
@@ -280,7 +285,10 @@ def finish(space: Workspace, number: int) -> None:
 def _in_batches(
     space: Workspace, plan: LargePlan, union: Sequence[int], rows: int
 ) -> Iterator[pl.DataFrame]:
-    """Yield the columns that are carried along, in batches, for `rows` rows; one empty frame where there are none."""
+    """Yield the columns that are carried along, in batches in the order of the parts.
+
+    One empty frame if there are none. `rows` is the number of rows of all parts of `union`.
+    """
     import polars as pl
 
     if not plan.other:
@@ -337,7 +345,10 @@ def _classes(
 
 
 def _split(plan: LargePlan, rows: Rows) -> None:
-    """Split a part in its share of the time; Ctrl-C ends the run, of which nothing is left."""
+    """Split a part in place in its share of the time limit; without a limit until splitting ends by itself.
+
+    Ctrl-C raises KeyboardInterrupt, and nothing is left of the run.
+    """
     n, limits = len(rows.words), SearchLimits()
     if plan.time_limit is not None:
         # At least this long with all workers at work, and no part waits for another one.
@@ -360,7 +371,10 @@ def _codes_of_words(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[n
 
 
 def atoms(space: Workspace, number: int) -> None:
-    """Count the different rows of piece `number`, packed for the lower bound, and store them. A worker step; a sort."""
+    """Count the different rows of piece `number`, packed for the lower bound, and store sorted keys and counts.
+
+    A worker step on what 'route' wrote; a sort of one integer for each row.
+    """
     plan: LargePlan = space.plan()
     own = plan.own_names(plan.layout.words)
     routed = space.get(f"route-{number}")
@@ -378,7 +392,11 @@ def _same(packed: Packed) -> Packed:
 
 
 def bound(space: Workspace, number: int) -> None:
-    """Add up what each row costs at least, over the different rows of all pieces."""
+    """Store 'bound-{number}'.
+
+    ``"lower"``, a lower bound on the loss of all rows, ``"merged"`` and ``"left_out"`` columns. A worker step over
+    the atoms of all pieces, in the rest of the time limit. The bound is 0 if no column fits.
+    """
     plan: LargePlan = space.plan()
     merging = ValueMerging(plan.places, min(MOST_ROWS, plan.most_keys))
     for piece in range(len(plan.pieces)):
@@ -466,7 +484,8 @@ def _published(
 def publish(space: Workspace, number: int) -> None:
     """Write published part `number`: its rows from all unions, in the order of random keys of 128 bits.
 
-    A worker step; the part is in memory, and on disk when it returns.
+    A worker step that stores 'publish-{number}': ``"rows"``, ``"persons"`` (a private file, or ``None``),
+    ``"schema"`` and ``"file"``. The part is in memory, and on disk when it returns.
     """
     import polars as pl
 

@@ -21,7 +21,7 @@ __all__ = ["Workspace", "workspace_in", "writing"]
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Convert errors of writing, such as a full disk, into a refusal of the folder.
+    """Return a context that converts an OSError of writing, such as of a full disk, into a refusal of the folder.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Workspace:
     folder: Path
 
     def put(self, name: str, value: object) -> bool:
-        """Write a record, and give whether it is the first of its name.
+        """Write a record, pickled, unless one of this name exists; return whether it was written.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Workspace:
         return True
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - each record has a form of its own
-        """Read a record."""
+        """Return the record `name`, unpickled; FileNotFoundError if there is none."""
         # This run wrote it, in a folder that nobody else can enter.
         return pickle.loads((self.folder / name).read_bytes())  # noqa: S301
 
@@ -79,7 +79,10 @@ class Workspace:
         return (self.folder / name).exists()
 
     def every(self, kind: str, count: int) -> list[Any]:
-        """Read the records of all steps of a kind."""
+        """Return the records of the steps 0 to ``count - 1`` of a kind, in order.
+
+        FileNotFoundError if one is missing.
+        """
         return [self.get(f"{kind}-{number}") for number in range(count)]
 
     def drop(self, kind: str, count: int) -> None:
@@ -94,7 +97,7 @@ class Workspace:
 
     @contextmanager
     def file(self, name: str, suffix: str) -> Iterator[Path]:
-        """Create an empty file with a unique name; remove it on an error."""
+        """Return a context with a new empty file of a unique name; an error inside removes it."""
         path = make_private(self.folder / f"{name}.{secrets.token_hex(8)}{suffix}")
         try:
             yield path
@@ -103,14 +106,17 @@ class Workspace:
             raise
 
     def keep(self, name: str, path: Path, found: Mapping[str, Any]) -> None:
-        """Record what a step found, with its file; a file of a step that was recorded before is removed."""
+        """Record what a step found, with the name of its file under ``"file"``.
+
+        If the step was recorded before, that record and its file stay, and the file at `path` is removed.
+        """
         if not self.put(name, {**found, "file": path.name}):
             path.unlink()
 
 
 @contextmanager
 def workspace_in(folder: Path) -> Iterator[Workspace]:
-    """Create a workspace in a folder; remove it and its files at the end.
+    """Return a context with a new workspace in a folder, for the owner alone; it and its files are removed at the end.
 
     Raises
     ------

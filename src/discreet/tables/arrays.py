@@ -40,6 +40,8 @@ _MAGIC = b"\x93NUMPY"
 def open_array(path: str, argument: str) -> NDArray[Any]:
     """Map a ``.npy`` file into memory, read-only; its entries are read where they are used.
 
+    Only the header is read here, and an array of any shape and type is returned.
+
     Parameters
     ----------
     path
@@ -72,6 +74,8 @@ def open_array(path: str, argument: str) -> NDArray[Any]:
 
 def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
     r"""Read points ``(n, dimensions)`` as float64, and their words where the file has them.
+
+    At most 5120 rows of ``.npy`` are taken. The whole file is in memory; numbers may be NaN or infinite.
 
     Parameters
     ----------
@@ -122,9 +126,10 @@ def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
 
 
 def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
-    """Return points ``(rows, dimensions)`` and the words in front of them, or ``None``; a header is skipped.
+    """Return points ``(rows, dimensions)`` and the words in front of them, or ``None``.
 
-    Rows with other numbers of cells or no numbers are refused.
+    A first row without numbers is skipped. Raises InvalidProblemError without rows, or for a row with another number
+    of cells or no numbers. Linear in the cells.
     """
     if rows and not any(_is_number(cell) for cell in rows[0]):
         rows = rows[1:]
@@ -150,6 +155,8 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
 
 def read_matrix(path: str, argument: str) -> NDArray[Any]:
     r"""Read a matrix ``(rows, columns)`` from a ``.npy`` file, mapped into memory, or as float64 from CSV, no names.
+
+    A matrix from ``.npy`` has any shape and type, which the caller checks; CSV is read whole.
 
     Raises
     ------

@@ -83,6 +83,8 @@ def read_cells(
 ) -> pl.DataFrame:
     """Apply the decimal mark and the marks of missing values of some options.
 
+    Returns the table with the changed columns; one pass for each column that an option concerns.
+
     Parameters
     ----------
     table
@@ -125,7 +127,11 @@ def read_cells(
 
 
 def _without(series: pl.Series, marks: set[str], decimal: str) -> pl.Series:
-    """Return the series with cells that equal one of `marks`, as text or number, as missing."""
+    """Return the series with cells that equal one of `marks`, as text or number, as missing.
+
+    With the mark ``,`` as `decimal`, a comma in a mark is a point, too. Lists, records and bytes stay as they are.
+    Linear.
+    """
     import polars as pl
 
     keys = {key_text(mark.strip()) for mark in marks}
@@ -156,7 +162,8 @@ def _number(text: str) -> Decimal | None:
 def _plain_numbers(cells: pl.Series, decimal: str, *, each: bool) -> pl.Series:
     """Return texts with their numbers without thousands marks, a point as decimal mark and the sign in front.
 
-    With `each` all other texts stay as they are; without it, one other text leaves the whole column as it is.
+    `decimal` is the mark that the cells have. With `each` all other texts stay as they are; without it, one other
+    text leaves the whole column as it is.
     """
     import polars as pl
 
@@ -176,6 +183,8 @@ def recognize_missing(
     names: Sequence[str],
 ) -> tuple[Any, list[str]]:
     """Read common marks of missing values as missing in columns whose other cells are numbers or dates.
+
+    One pass for each column of text among `names`; other columns stay as they are. Marks are compared without case.
 
     Parameters
     ----------
@@ -230,6 +239,8 @@ def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a
     """Return a frame of the same library with some columns replaced, each with the type of its new series.
 
     Rows get positions from 0 in pandas: its index is dropped.
+
+    `made` are the new columns by name; linear in their cells, which pass through a list.
     """
     backend = frame.implementation
     types = {name: nw.from_native(cells, series_only=True).dtype for name, cells in made.items()}
@@ -241,9 +252,10 @@ def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a
 
 
 def by_meaning(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dataframe of any library, or a lazy frame of Polars
-    """Return the table with equal numbers of columns written alike, and cells that are blank or NaN as missing.
+    """Return the table with equal numbers of columns `names` written alike, and cells that are blank or NaN as missing.
 
-    Of the library of `table`. Each cell by itself; text with a zero in front is a code, and no number.
+    The result is of the library of `table`; a lazy frame of Polars stays lazy. Each cell by itself; text with a zero
+    in front is a code, and no number. Names of no column are passed over. Linear.
     """
     import polars as pl
 
@@ -284,7 +296,10 @@ def _alike(cells: pl.Series) -> pl.Series:
 
 
 def _canonical(text: str, *, max_digits: int = 40) -> str:
-    """Write a number in digits, without a plus, an exponent or needless zeros, if it has at most so many digits."""
+    """Write a number in digits, without a plus, an exponent or needless zeros; other text is stripped of blanks.
+
+    A number beyond `max_digits` digits before or after the point keeps an exponent.
+    """
     number = _number(text)
     if number is None:
         return text.strip()

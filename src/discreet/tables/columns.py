@@ -123,7 +123,9 @@ def no_column(
 
 
 def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = False) -> str:
-    """Format positions of columns, counted from 1 and at most some of them, or with `show` all their names.
+    """Format the positions of columns `names` among `columns`, counted from 1, or with `show` their names.
+
+    At most five positions are listed, and all names. Names that are no column are passed over.
 
     Examples
     --------
@@ -140,7 +142,9 @@ def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = Fal
 
 
 def is_prose(cells: pl.Series, *, max_rows: int = 20_000) -> bool:
-    """Return whether most cells have three words or more and most values come once.
+    """Return whether most cells have three words or more, and at least half as many values differ as there are cells.
+
+    Fewer than four different values are no prose.
 
     Parameters
     ----------
@@ -188,7 +192,10 @@ def holds_numbers(column: pl.Series) -> bool:
 
 
 def text_holds_numbers(series: Any) -> bool:  # noqa: ANN401 - a series of Narwhals
-    """Test whether a column of text of any library holds numbers, as :func:`holds_numbers` does."""
+    """Test whether a column of any library is text that holds numbers, as :func:`holds_numbers` tests it; linear.
+
+    A column of another type gives False, one of numbers too.
+    """
     import narwhals as nw
 
     cells = series.drop_nulls() if series.dtype == nw.String else None
@@ -218,6 +225,8 @@ def has_commas_in_numbers(column: pl.Series) -> bool:
     Commas for decimals, and commas, points, apostrophes or blanks before three digits for thousands. Blanks alone are
     no such mark, since codes such as 110 001 have them.
 
+    Missing and empty cells do not count; without others the result is False.
+
     Examples
     --------
     >>> import polars as pl
@@ -238,7 +247,10 @@ def has_commas_in_numbers(column: pl.Series) -> bool:
 
 
 def text_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, pl.Series]]:  # noqa: ANN401 - a dataframe of any library
-    """Yield the columns of text of a dataframe as series of Polars, with their names."""
+    """Yield the columns of text among `names` as pairs of a name and a series of Polars; others are passed over.
+
+    Each column is converted when it is reached, once.
+    """
     import narwhals as nw
     import polars as pl
 
@@ -278,6 +290,8 @@ def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[Inval
 
     Such a column would be published as sets of exact values. So would numbers with a unit, durations and times of the
     day. Codes with a zero in front, and cells as they are published, make a column one of text.
+
+    One pass over each column of text among `names`; `field` is the argument in the message.
 
     Examples
     --------
@@ -330,7 +344,9 @@ def unclear_columns(
 
 
 def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noqa: ANN401 - as above
-    """Refuse free text and commas in numbers among quasi-identifiers of which nothing was stated.
+    """Refuse the first of the columns `names` that is free text, or text of numbers with commas, units or other text.
+
+    These are quasi-identifiers of which nothing was stated; see :func:`unclear_columns`.
 
     Raises
     ------
@@ -342,7 +358,7 @@ def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noq
 
 
 def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
-    """Return columns of finite numbers, ``(rows, columns)`` float64.
+    """Return columns `names` of finite numbers, ``(rows, columns)`` float64; at least one name is needed.
 
     Raises
     ------
@@ -354,6 +370,8 @@ def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDAr
 
 def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.float64]:
     """Return one column of finite numbers as float64 ``(rows,)``; the file is public, so an error may name the row.
+
+    `argument` names the file in messages. Linear.
 
     Raises
     ------
@@ -384,6 +402,8 @@ def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.floa
 def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
     """Return a column of names as a list of text, one for each row.
 
+    The column must be there. Linear.
+
     Raises
     ------
     InvalidProblemError
@@ -405,7 +425,7 @@ def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
 
 
 def refuse_unnamed(kind: pl.DataType, name: str, argument: str) -> None:
-    """Refuse a column whose cells are no names: lists, records, bytes, times.
+    """Refuse a column whose cells are no names: lists, records, bytes, times. `kind` is its type.
 
     Raises
     ------

@@ -27,6 +27,9 @@ TabledT = TypeVar("TabledT", bound=_WithTable)
 def contents(table: object) -> object:
     """Return a fingerprint of a table, which differs after a change by accident; an adversary can evade it.
 
+    Returns a value to compare with ``==``. The order of the rows of a frame of Polars or pandas does not count, and
+    of a folder only the files right in it do.
+
     Parameters
     ----------
     table
@@ -65,7 +68,10 @@ def contents(table: object) -> object:
 
 
 def mark_table_verified(outcome: TabledT) -> TabledT:
-    """Note that an outcome passed its verifier with its table as it is; give the outcome."""
+    """Note that an outcome passed its verifier with its table as it is; return the same outcome.
+
+    The cost is that of :func:`contents`, a pass over the table.
+    """
     return mark_verified(outcome, _of_outcome)
 
 
@@ -85,7 +91,10 @@ def _as_list(cells: object) -> object:
 
 
 def _stored(path: Path) -> object:
-    """Return name, size, time of change and inode of each file, or ``None`` for a file that is gone."""
+    """Return name, size, time of change and inode of a file, or of each file right in a folder.
+
+    ``None`` if one cannot be looked at, such as a file that is gone.
+    """
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         seen = [(file.name, file.stat()) for file in files]

@@ -114,6 +114,8 @@ def look(
 ) -> str:
     """Check by name, first line and bytes whether a file may hold a table; return what separates its cells.
 
+    Reads the first line, or with `whole` the whole file once; Parquet only at its beginning.
+
     Parameters
     ----------
     path
@@ -247,6 +249,8 @@ def mark_of(lines: Sequence[str]) -> str:
     A mark that divides none of the cells between quotes comes before one that does. Where lines may be private, give it
     the line of names alone. A comma where no mark divides any line.
 
+    Linear in the text, for each mark of :data:`MARKS`.
+
     Examples
     --------
     >>> mark_of(["age;note"]), mark_of(["30;a, b, c", "40;d"]), mark_of(['"a;b;c",d']), mark_of(["age"])
@@ -273,9 +277,10 @@ def mark_of(lines: Sequence[str]) -> str:
 
 
 def names_in(path: str | os.PathLike[str], mark: str) -> list[str]:
-    """Read the names of columns in the first line of a CSV file, whatever bytes follow it.
+    """Return the names of the columns in the first line of a CSV file, whatever bytes follow it.
 
-    An empty `mark` stands for a Parquet file.
+    An empty `mark` stands for a Parquet file, whose schema is read. Raises OSError, or for Parquet the reader's
+    errors.
     """
     if not mark:
         return scan(Path(path), "").collect_schema().names()
@@ -284,7 +289,10 @@ def names_in(path: str | os.PathLike[str], mark: str) -> list[str]:
 
 
 def names_of_line(line: str, mark: str = "") -> list[str]:
-    """Divide a line of names into cells, by a mark or by the one that it shows."""
+    """Return the cells of a line of names, divided by `mark` or by the one that :func:`mark_of` finds in it.
+
+    A line that cannot be divided is one cell; an empty line has none.
+    """
     mark = mark or mark_of([line])
     try:
         return next(cells_of_lines([line], mark), [])
@@ -294,7 +302,7 @@ def names_of_line(line: str, mark: str = "") -> list[str]:
 
 
 def text_in(path: str | os.PathLike[str], argument: str) -> str:
-    """Read a small public file of text whole.
+    """Read a public file of UTF-8 text whole, without its byte-order mark; its size is not limited.
 
     Raises
     ------
@@ -409,7 +417,9 @@ def first_misquoted(path: str | os.PathLike[str], mark: str) -> int:
 def why_unreadable(
     path: str, mark: str, argument: str, *, row_by_row: bool = False
 ) -> InvalidProblemError:
-    """Find out why a file cannot be read: a damaged Parquet file, another encoding, or a row of another length.
+    """Return the error for a file that cannot be read: damaged Parquet, another encoding, or a row of another length.
+
+    A CSV file is read once more. Without a cause that is found, its quotes are named.
 
     Parameters
     ----------
@@ -482,7 +492,10 @@ def _line_of_other_bytes(path: str) -> int | None:
 
 
 def missing_file(where: Path) -> str:
-    """Return the message for a missing file, with the most similar name in its folder."""
+    """Return the message for a missing file, with the most similar name in its folder.
+
+    The folder is listed; names are compared as text.
+    """
     near: list[str] = []
     with suppress(OSError):
         names = [path.name for path in where.parent.iterdir()]

@@ -55,7 +55,9 @@ class Labels:
 
 
 def labels_of(path: Path, kind: str, encoding: str = "") -> Labels:
-    """Read the labels of a file of SPSS, Stata or SAS that can be read; files of other kinds have none.
+    """Read the labels of a file of SPSS (not the portable form), Stata or SAS; other kinds have none.
+
+    Only metadata is read; for SAS also the catalog beside the file. Raises pyreadstat's errors for a damaged file.
 
     Parameters
     ----------
@@ -82,7 +84,10 @@ def labels_of(path: Path, kind: str, encoding: str = "") -> Labels:
 
 
 def _reader_of(kind: str) -> Callable[..., Any]:
-    """Return pyreadstat's reader of a kind of file."""
+    """Return pyreadstat's reader of a kind of file: "spss", "portable", "stata", "sas" or "transport".
+
+    KeyError for others.
+    """
     import pyreadstat
 
     readers: dict[str, Callable[..., Any]] = {
@@ -97,6 +102,8 @@ def _reader_of(kind: str) -> Callable[..., Any]:
 
 def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     """Read a table from a file of another program.
+
+    The table is read whole, after its size was compared with what may be taken.
 
     Parameters
     ----------
@@ -133,7 +140,7 @@ _DAMAGED = ", which is cut off, damaged or in another encoding"
 
 
 def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
-    """Read an Arrow file whole; refuse a damaged one."""
+    """Read an Arrow file whole; raise InvalidProblemError for a damaged one. Its size is not limited here."""
     import polars as pl
 
     try:
@@ -147,6 +154,8 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
     A column of type Null becomes one of text; one of floats without values becomes one of integers. Linear in the
     cells.
+
+    A column with an infinite number, or one of 2^53 or more, stays one of floats.
 
     Examples
     --------
@@ -169,9 +178,10 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
-    """Read a file of SPSS, Stata or SAS whole, with labels for codes.
+    """Read a file of SPSS, Stata or SAS whole, with the labels in place of codes.
 
-    Raises InvalidProblemError for a damaged or too large one.
+    Floats without fractions become integers. The size is compared with the limit first, but for the portable form of
+    SPSS. Raises InvalidProblemError for a damaged or too large file.
     """
     import polars as pl
     import pyreadstat
@@ -204,7 +214,10 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
 
 
 def _labels_of_catalog(path: Path, meta: Any) -> dict[str, dict[Any, str]]:  # noqa: ANN401 - what pyreadstat returns
-    """Return the value labels by column from the catalog beside a file of SAS, of its name or ``formats.sas7bcat``."""
+    """Return column -> code -> label from the catalog beside a file of SAS, of its name or ``formats.sas7bcat``.
+
+    Empty without a catalog. `meta` is what pyreadstat returned for the file.
+    """
     import pyreadstat
 
     beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]
@@ -228,7 +241,7 @@ def _labeled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
 def read_written_workbook(
     data: bytes, types: Mapping[str, Any], request: FileRequest
 ) -> pl.DataFrame:
-    """Read the bytes of a workbook that :func:`discreet.tables.writing.bytes_of` wrote, each column with its type.
+    """Read the bytes of a workbook that :func:`discreet.tables.writing.bytes_of` wrote; `types` has each column's type.
 
     Raises
     ------

@@ -75,6 +75,8 @@ def frame_of(
 ) -> Any:  # noqa: ANN401 - a frame of Narwhals, eager or lazy
     """Wrap a dataframe of any library that Narwhals knows, whose columns have different names that are text.
 
+    With `eager` a lazy frame is refused; names of lazy frames are not looked at. Constant time for each column.
+
     Raises
     ------
     InvalidProblemError
@@ -112,6 +114,9 @@ def open_table(
     row_by_row: bool = False,
 ) -> Table:
     """Open a table lazily where it can be, with the columns that are wanted and the position of each row.
+
+    The result is a frame of Narwhals with the columns `wanted` and the row's number from 0 in the column `ROW`; of a
+    file or lazy frame nothing but the schema is read yet, unless the file must be read whole.
 
     Parameters
     ----------
@@ -173,7 +178,10 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
-    """Scan a file lazily with the numbers of its rows in a column of our own; InvalidProblemError if unreadable."""
+    """Scan a file lazily with the number of each row, from 0, in the column `ROW`; InvalidProblemError if unreadable.
+
+    A file that cannot be scanned as it is, is read whole. Names lose blanks at their ends.
+    """
     if not is_plain(str(path)):
         rows = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
         return nw.from_native(rows.lazy().with_row_index(ROW))
@@ -224,7 +232,10 @@ def group_sizes(
     names: Sequence[str],
     argument: str,
 ) -> tuple[Any, NDArray[np.int64]]:
-    """Group a lazy frame where it is, and collect a frame of Polars of its groups, with int64 rows of each.
+    """Group a lazy frame by columns `names` where it is.
+
+    Return a frame of Polars of its groups, and int64 rows of each. Only the groups are collected. `argument` names
+    the table in messages.
 
     Raises
     ------
@@ -268,7 +279,9 @@ def _kind(dtype: nw.dtypes.DType) -> str:
 
 
 def text_of(table: Table, column: str, shown: str) -> nw.Expr:
-    """Read a column as text; what is missing is empty.
+    """Return an expression for a column as text; what is missing is empty.
+
+    `shown` names the column in messages.
 
     Raises
     ------
@@ -282,7 +295,11 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
 
 
 def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> nw.DataFrame[Any]:
-    """Return the positions, from 0, of the first rows that meet a condition, and further columns of these rows."""
+    """Return the first rows that meet a condition.
+
+    Their positions, from 0, in the column `ROW`, and the columns `more`. One row more than messages list is returned
+    at most, in the order of the table. One pass.
+    """
     matching = table.filter(condition).select(ROW, *more)
     if isinstance(matching, nw.LazyFrame):
         return collect(matching.sort(ROW).head(printed.MAX_LISTED + 1), argument)
@@ -290,7 +307,11 @@ def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> n
 
 
 def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
-    """Return positions of rows as text, counted from 1 without the header, marked as private.
+    """Return positions of rows, given from 0, as text counted from 1 without the header.
+
+    With `private` marked as private.
+
+    Only the first ones are listed. Without rows the text is the mark alone, or empty.
 
     Examples
     --------
@@ -303,7 +324,10 @@ def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
 
 
 def has_nested_cells(series: nw.Series[Any]) -> bool:
-    """Return whether cells are lists or records, by the type of the column or, for objects, by their values."""
+    """Return whether cells are lists or records, by the type of the column or, for objects, by their values.
+
+    An object counts as nested if it cannot be hashed. Linear for objects.
+    """
     if series.dtype != nw.Object:
         return series.dtype.is_nested()
     try:
@@ -332,7 +356,7 @@ def refuse_nested_cells(
 
 
 def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of any library
-    """Count the rows whose value of a column no other row has; missing ones do not count.
+    """Return the number of rows whose value in column `name` no other row has; missing values do not count. Linear.
 
     Examples
     --------
@@ -352,7 +376,8 @@ def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any libr
 def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> Any:  # noqa: ANN401 - as above
     """Read a file as a frame of Polars, its cells as they stand there; return a frame as it is.
 
-    Relations of DuckDB and lazy frames are computed, and a frame with reading options is read anew as one of Polars.
+    Relations of DuckDB and lazy frames are computed, a frame with reading options is read anew as one of Polars, and
+    mixed columns of pandas become text. Raises InvalidProblemError for anything else, or a file that cannot be read.
     """
     if isinstance(table, str | os.PathLike):
         return read_rows(os.fspath(table), argument, options=options)
@@ -365,7 +390,10 @@ def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> 
 
 
 def _of_pandas(table: Any, frame: Any) -> Any:  # noqa: ANN401 - a dataframe of pandas, and as Narwhals sees it
-    """Return the table with periods, and columns of numbers with text among them, as text, as a file has them."""
+    """Return the table with periods, and columns of numbers with text among them, as text, as a file has them.
+
+    Columns of other objects stay as they are. One pass over each column of objects.
+    """
     texts = {}
     for name in frame.columns:
         if str(table[name].dtype).startswith("period"):
@@ -406,6 +434,8 @@ def rebuilt(
     """Build a frame of the same library and with the same columns anew from some of its rows.
 
     Index, metadata and dictionaries of the original are dropped, since they tell of rows that are left out.
+
+    Every column of the result has ``len(rows)`` cells, and `which` are indices into the texts. Linear in the result.
 
     Parameters
     ----------
@@ -450,6 +480,9 @@ def rebuilt(
 
 def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN401 - any table
     """Return the rows of a public table as mappings.
+
+    Keys are the names of columns, those of a record as they are; a feature has ``"id"``, its properties, and
+    ``"geometry"``. Linear in the cells, all in memory.
 
     Parameters
     ----------

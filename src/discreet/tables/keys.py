@@ -111,7 +111,8 @@ def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a f
 def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
     """Return the table with mixed Python objects (of pandas) and moments of Arrow as texts: the key of each cell.
 
-    A lazy table is returned as it is. Arrow can neither compare nor write a moment outside of the calendar.
+    Only columns `names` are looked at, and a lazy table is returned as it is. Arrow can neither compare nor write a
+    moment outside of the calendar. Linear in the cells of such columns.
     """
     schema = table.collect_schema()
     if isinstance(table, nw.LazyFrame):
@@ -174,6 +175,9 @@ def key_of(table: Table, column: str) -> nw.Expr:
     """Return an expression for the keys of a column: text that depends on each cell alone.
 
     Missing values, NaN and infinite numbers have the empty key.
+
+    Integers below 2^53 in floats have the key of the integer, midnight that of the day, and true and false are
+    lowercase.
     """
     dtype, cells = _cells_of(table, column)
     if dtype.is_float():
@@ -218,7 +222,7 @@ def _cells_of(table: Table, column: str) -> tuple[nw.dtypes.DType, nw.Expr]:
 
 
 def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
-    """Read a column of whole numbers, 0 or more.
+    """Return expressions that read a column of whole numbers, 0 or more, as int64.
 
     Returns
     -------
@@ -275,6 +279,8 @@ def nth_rows(
 
     The numbers of a person depend on the rows of that person and on the key alone, so that one key gives the same
     numbers again, whatever else the table holds and in whatever order.
+
+    The result is sorted by person and `order`. A sort of the rows.
 
     Parameters
     ----------
@@ -340,6 +346,8 @@ def refuse_or_note(
     reasons: Mapping[int, str], rows: Mapping[int, int], argument: str, *, refuse: bool
 ) -> None:
     """Write how many rows the rule left out or mapped, for the curator alone; or refuse them, outside the guarantee.
+
+    Reason 0, rows that count, is passed over. Nothing is written if no row has another reason.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ _HINTS = {word: hint for hint, words in _NAMES.items() for word in (hint, *words
 def look_at(
     name: str, values: Sequence[object], *, rows: int, different: int, wide: bool = False
 ) -> Look:
-    """Guess the role and the kind of a column.
+    """Suggest the role and the kind of a column, as a :class:`Look`; without values an empty one.
 
     Parameters
     ----------
@@ -219,7 +219,8 @@ def _identifier(
 ) -> Look | None:
     """Return the look of a column whose form identifies people, such as phone numbers; ``None`` for others.
 
-    `hints` are what its name suggests, `many` tells that values are many, `different` and `rows` count them.
+    `hints` are what its name suggests, `date` tells that cells are dates, `many` that nearly every value is
+    different; `different` and `rows` count values and rows.
     """
     for kind, pattern in _SHAPES.items():
         if (
@@ -268,14 +269,22 @@ def _is_titled(cell: str) -> bool:
 
 
 def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> bool:
-    """Return whether most cells look like addresses and hardly any comes twice."""
+    """Test whether cells look like addresses and more than half of the values are different.
+
+    All cells must look so, or four in five if the name hints at addresses; `different` and `rows` count values and
+    rows.
+    """
     numbered = re.compile(r"\d{1,5}[A-Za-z]?,? \D.{3,}|\D{4,} \d{1,5} ?[A-Za-z]?(?:,.*)?")
     fitting = _mostly(cells, numbered.fullmatch, least=0.8 if "address" in hints else 1.0)
     return fitting and different > rows / 2
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
-    """Return the look of dates, of one format or of several; ``None`` where the cells are not dates."""
+    """Return the look of dates, of one format or of several; ``None`` if the cells are not dates.
+
+    `values` are the values as stored, `cells` the same as text, and `unique` is the suspicion of the look. If most
+    cells are dates, but no format fits all, the look has no formats.
+    """
     typed = [value for value in values[:MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.
@@ -304,7 +313,11 @@ def _is_postal(cells: list[str], hints: set[str]) -> bool:
 
 
 def _is_running(cells: list[str], hints: set[str]) -> bool:
-    """Test whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
+    """Test whether numbers look like record numbers.
+
+    Integers whose name says so, or nearly without gaps, or of one length. `hints` are what words of the name hint at;
+    one length counts from five digits on.
+    """
     if any(not re.fullmatch(r"\s*\d+\s*", cell) for cell in cells):
         return False
     if "id" in hints or "national" in hints:

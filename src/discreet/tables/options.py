@@ -84,6 +84,8 @@ class ReadingOptions:
     ) -> ReadingOptions:
         """Parse options as they are typed.
 
+        Also raises for a decimal mark other than a point or a comma, and a delimiter of several bytes or a line end.
+
         Parameters
         ----------
         encoding, delimiter, decimal, sheet
@@ -121,7 +123,10 @@ class ReadingOptions:
 
     @classmethod
     def from_dict(cls, stated: Mapping[str, Any]) -> ReadingOptions:
-        """Read what :meth:`to_dict` returned."""
+        """Return the options of a mapping that :meth:`to_dict` returned, and check them anew.
+
+        Raises InvalidProblemError for a value that is not allowed, TypeError for an unknown key.
+        """
         marks = tuple(stated.get("missing", ()))
         columns = tuple((name, mark) for name, mark in stated.get("missing_by_column", ()))
         return cls(**{**stated, "missing": marks, "missing_by_column": columns})
@@ -172,7 +177,10 @@ class FileRequest:
         return refused(code, self.argument, f"{self.shown}{got}", **words)
 
     def refuse_size(self, size: int, got: str) -> None:
-        """Raise InvalidProblemError if `size` bytes exceed the limit of the request; `got` is the size in words."""
+        """Raise InvalidProblemError if `size` bytes exceed the limit of the request.
+
+        `got` is a phrase for the message, which follows the name of the file.
+        """
         if size > self.most:
             raise self.refused("table-too-large", got, expected=self.advice)
 

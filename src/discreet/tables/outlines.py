@@ -33,7 +33,7 @@ def read_outline(text: str, name: str) -> Tree:
     Raises
     ------
     InvalidProblemError
-        For an empty list, or one whose lines fit no line above.
+        For an empty list, a first line that is indented, or a line that comes twice and has nothing below it.
 
     Examples
     --------
@@ -76,6 +76,8 @@ def write_outline(tree: Tree) -> str:
 def list_values(values: Sequence[str], name: str) -> str:
     """Return different values as a text with one on each line.
 
+    At most `MOST_VALUES` values are listed.
+
     Raises
     ------
     InvalidProblemError
@@ -93,6 +95,8 @@ def list_values(values: Sequence[str], name: str) -> str:
 
 def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) -> str:
     r"""Group numbers into intervals, and these into wider ones, as a nested list.
+
+    Intervals without values are left out; numbers are sorted exactly.
 
     Parameters
     ----------

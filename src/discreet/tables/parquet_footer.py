@@ -122,7 +122,10 @@ def _chunk(stated: dict[int, Any], rows: int, width: int) -> ColumnChunk:
 
 
 def _footer_bytes(file: Path | io.BytesIO) -> bytes | None:
-    """Return the bytes of the footer alone."""
+    """Return the bytes of the footer alone.
+
+    ``None`` for a file that cannot be read or has no plain footer at its end.
+    """
     tail = len(_MAGIC) + 4
     try:
         opened = io.BytesIO(file.getbuffer()) if isinstance(file, io.BytesIO) else file.open("rb")
@@ -185,12 +188,10 @@ class _Compact:
         return self.data[self.at - length : self.at]
 
     def structure(self, depth: int) -> dict[int, Any]:
-        """Read a structure.
+        """Read a structure: number of a field -> its value; true and false are booleans, bytes stay bytes.
 
-        Parameters
-        ----------
-        depth
-            Structures around it.
+        `depth` is the number of structures around it. Raises ValueError for too many or too deep values, IndexError
+        at the end of the data.
         """
         fields: dict[int, Any] = {}
         number = 0

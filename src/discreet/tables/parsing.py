@@ -120,7 +120,9 @@ def read(
     types: Mapping[str, type[pl.DataType]] | None = None,
     infer: bool = False,
 ) -> pl.DataFrame:
-    """Read a table.
+    """Read a table of CSV or Parquet whole into memory.
+
+    Without `types` and `infer` the cells of CSV are text. Raises one of :func:`reader_errors`, or OSError.
 
     Parameters
     ----------
@@ -185,7 +187,9 @@ def scan(
     row_index: str | None = None,
     row_by_row: bool = False,
 ) -> pl.LazyFrame:
-    """Scan a file lazily, the cells of CSV as text.
+    """Scan a CSV or Parquet file lazily, the cells of CSV as text; nothing is read but, when asked for, the schema.
+
+    Errors, those of :func:`reader_errors`, are raised when the frame is computed.
 
     Parameters
     ----------
@@ -228,6 +232,9 @@ def reader_errors(*more: type[BaseException]) -> tuple[type[BaseException], ...]
 
 def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) -> ReadOutcome:
     """Read a CSV or Parquet file in a child process with a limit of memory.
+
+    No table is returned: the caller reads the file again. ``READ`` also stands for a file that the reader refused in
+    words. The child may take half of the free memory; a time limit that grows with the file gives ``LATE``.
 
     Parameters
     ----------
@@ -295,7 +302,10 @@ def all_memory() -> int:
 
 
 def share_of_memory(*, divisor: int = 2) -> int:
-    """Return the most bytes for a table: half of the free memory, since work on the table takes memory as well."""
+    """Return the most bytes for a table, 1 or more: the free memory divided by `divisor`, by default half of it.
+
+    Work on the table takes memory as well.
+    """
     return max(1, free_memory() // divisor)
 
 
@@ -353,7 +363,10 @@ def _address_space() -> int:
 
 
 def _limit(most: int) -> None:
-    """Allow this process so many more bytes than it has."""
+    """Limit the memory of this process to `most` bytes more than it takes now.
+
+    Without effect where the system has no limits. The address space is limited only if it is limited already.
+    """
     try:
         import resource
     except ImportError:
@@ -375,9 +388,10 @@ def _lower(kind: int, limit: int) -> None:
 
 
 def _try(path: str, mark: str, how: str, most: int) -> int:
-    """Read a file under a limit of `most` bytes; return the exit status: 0, no memory, or a panic.
+    """Read a file under a limit of `most` bytes more than now; return the exit status: 0, no memory, or a panic.
 
-    `how` is "whole", else in batches. Runs in a child process. A file that the parser refuses gives 0, too.
+    `how` is "whole", else in batches. Runs in a child process, which writes `_READY` before it reads. A file that the
+    parser refuses gives 0, too.
     """
     try:
         import polars as pl

@@ -68,6 +68,8 @@ def read_rows(
 ) -> pl.DataFrame:
     """Read microdata from a file of any kind that :data:`discreet.tables.sources.READABLE` lists, cell by cell.
 
+    Returns a table of Polars. CSV is read three times: for zero bytes, for its size, and for its table.
+
     Parameters
     ----------
     path
@@ -127,7 +129,10 @@ def read_rows(
 
 
 def read_labels(path: str, options: ReadingOptions) -> Labels:
-    """Read the labels of a file of SPSS, Stata or SAS that :func:`read_rows` has read; other files have none."""
+    """Read the labels of a file of SPSS, Stata or SAS that :func:`read_rows` has read; other files have none.
+
+    Metadata is read anew, in the encoding of `options`. A compressed file counts as one of another kind.
+    """
     return labels_of(Path(path), READABLE.get(Path(path).suffix.lower(), ""), options.encoding)
 
 
@@ -141,7 +146,7 @@ def _fits(most: int) -> str:
 
 @contextmanager
 def _named(shown: str, path: Path) -> Iterator[None]:
-    """Replace the path of a copy in an error by the path of the original file."""
+    """Return a context that replaces the path of a copy in an InvalidProblemError by the path of the original file."""
     shown = "standard input" if shown == STANDARD_INPUT else shown
     try:
         yield
@@ -204,6 +209,8 @@ def as_quoted(
 ) -> str | os.PathLike[str]:
     """Return the path of a private CSV file as it is quoted: "doubled" (RFC 4180), or "none" for no quoting.
 
+    The file is not looked at.
+
     Raises
     ------
     InvalidProblemError
@@ -226,6 +233,8 @@ def read_row_by_row(
     quoted: bool = True,
 ) -> pl.DataFrame:
     r"""Read a private table by the rule of :mod:`discreet.tables.keys`, for a mechanism that spends budget.
+
+    CSV is read three times: for its size, for its quotes, and for its table.
 
     Parameters
     ----------
@@ -327,6 +336,8 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
 def read_table(path: str, argument: str) -> pl.DataFrame:
     """Read a public file of any kind with a line of names, each column of CSV with the type that all its cells show.
 
+    The table is in memory; no cell counts as a mark of missing values, and numbers with a decimal comma are text.
+
     Raises
     ------
     InvalidProblemError
@@ -343,7 +354,10 @@ def read_table(path: str, argument: str) -> pl.DataFrame:
 
 
 def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:
-    """Read a plain file whole; raise InvalidProblemError without rows, or if it cannot be read."""
+    """Read a plain file whole; raise InvalidProblemError without rows, or if it cannot be read.
+
+    With `infer` the columns of CSV have the types of their cells, else text.
+    """
     import polars as pl
 
     try:
@@ -362,6 +376,8 @@ def refuse_unreadable(
     path: str | os.PathLike[str], mark: str, argument: str, *, row_by_row: bool = False
 ) -> None:
     """Refuse a file that cannot be read to its end, and keep nothing of it: before anything is charged for reading it.
+
+    CSV is read twice, Parquet once, and once more in a child process if :func:`refuse_killers` tries it.
 
     Parameters
     ----------
@@ -391,7 +407,10 @@ def refuse_unreadable(
 def _scanned(
     path: str | os.PathLike[str], mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
 ) -> pl.DataFrame:
-    """Compute an expression over a plain file in batches; raise InvalidProblemError if it cannot be read."""
+    """Compute an expression over a plain file in batches; return the result as a table.
+
+    Raises InvalidProblemError if the file cannot be read, or for CSV without a line of names.
+    """
     import polars as pl
 
     try:

@@ -84,6 +84,8 @@ class Recoding:
     ) -> Recoding:
         """Read rules as ``COLUMN=NUMBER,NUMBER``, or as mappings from columns to numbers.
 
+        Cut points, limits and widths are read exactly; a rule has one number for each column, ``bins`` one or more.
+
         Raises
         ------
         InvalidProblemError
@@ -117,7 +119,10 @@ class Recoding:
         return tuple(dict.fromkeys(name for name, _ in rules))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rules as plain values, for a record; :meth:`of` reads them."""
+        """Return the rules as plain values, for a record; :meth:`of` reads them.
+
+        Rules without columns are left out; numbers are exact, as text.
+        """
         return {
             one.name: {name: [str(number) for number in numbers] for name, numbers in pairs}
             for one in fields(self)
@@ -177,11 +182,19 @@ class CellRules:
     recoding: Recoding = field(default_factory=Recoding)
 
     def check(self, schema: pl.Schema, argument: str) -> None:
-        """Refuse rules of columns that are not there, or have no cells to recode: no value is read."""
+        """Raise InvalidProblemError for rules of columns that `schema` does not have, or that have no cells to recode.
+
+        No value is read; `argument` names the table.
+        """
         recode(read_cells(schema.to_frame(), self.reading), self.recoding, argument)
 
     def recode_lazily(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Apply the rules to each cell of a lazy table when it is read."""
+        """Return a lazy table in which each cell is recoded by the rules when it is read.
+
+        Columns of lists and records stay.
+
+        Only the schema is read here. Rules for columns that are not there are ignored.
+        """
         import polars as pl
 
         if not (self.reading.to_dict() or self.recoding.columns):
@@ -256,9 +269,10 @@ _FORMS = {
 
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-    """Read a rule as columns with their numbers, from a mapping or texts ``column=numbers``.
+    """Return a rule as pairs of a column and its exact numbers, from a mapping or texts ``column=numbers``.
 
-    Refuses a column that comes twice or without a name, no number, or several for another rule than ``bins``.
+    `rule` names the rule. InvalidProblemError for a column that comes twice or without a name, no number, or several
+    for another rule than ``bins``.
     """
     widths: dict[str, tuple[Fraction, ...]] = {}
     listed: list[tuple[Any, Any]]
@@ -323,6 +337,10 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
     """Recode columns of a dataframe; columns of numbers with top and bottom codes stay numbers.
 
     A rule is applied once for each different value of a column.
+
+    Other columns become text. Numbers return to their type by way of float64: integers beyond 2^53 are rounded,
+    limits with a fraction are cut in columns of integers, and numbers outside of the type become missing. Also raises
+    for columns of lists, records or bytes.
 
     Raises
     ------

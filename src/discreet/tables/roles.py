@@ -104,7 +104,9 @@ def assign_roles(
     show: bool | None = None,
     mine: Iterable[str] = (),
 ) -> AssignedRoles:
-    """Decide on the role of each column, or refuse.
+    """Return the role of each column, or refuse; a column of no role gets what `unassigned` states.
+
+    `look` is not called with ``unassigned="drop"``. Columns `mine` are in no role of the result.
 
     Parameters
     ----------
@@ -230,6 +232,8 @@ def roles_of_scan(
 
     A column is looked at by its first rows, and by how many different values it has in all.
 
+    For each column without a role, one pass that counts its different values.
+
     Parameters
     ----------
     table
@@ -265,7 +269,7 @@ def look_of(
     rows: int | None = None,
     different: int | None = None,
 ) -> Look:
-    """Guess role and kind of a column of a dataframe; `rows` and `different` count all rows if it holds a sample.
+    """Suggest role and kind of a column of a dataframe; `rows` and `different` count all its values if it is a sample.
 
     Examples
     --------
@@ -280,9 +284,10 @@ def look_of(
 def look_of_column(
     series: nw.Series[Any], name: str, *, rows: int | None = None, different: int | None = None
 ) -> Look:
-    """Guess role and kind of a column from its name and a sample of its values.
+    """Suggest role and kind of a column, as a :class:`Look`, from its name and its values or a sample of them.
 
-    `rows` and `different` count all of it.
+    `rows` and `different` are the numbers of rows with a value and of different values in the whole column; by
+    default the series is the whole. Linear.
     """
     kind = series.dtype
     wide = kind.is_float()
@@ -306,7 +311,7 @@ def repeated_persons(
     *,
     max_rows_per_person: int = 100,
 ) -> list[str]:
-    """Return a sentence for each column that seems to tell persons apart and has values twice; none with `person`.
+    """Return a warning for each column that seems to tell persons apart and repeats values; none if `person` is given.
 
     A column with more rows for each value, on average, rather tells groups apart.
 

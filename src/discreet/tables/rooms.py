@@ -30,7 +30,9 @@ _LOCK = "lock"
 
 @contextmanager
 def private_room(folder: Path) -> Iterator[Path]:
-    """Create a private folder and remove it at the end; folders of killed runs are removed first.
+    """Return a context with a new private folder, removed at the end; folders of killed runs are removed first.
+
+    Raises OSError if the folder cannot be made, or cannot be removed within five seconds.
 
     Parameters
     ----------
@@ -63,7 +65,10 @@ def private_room(folder: Path) -> Iterator[Path]:
 
 
 def _remove(room: Path, *, seconds: float = 5.0) -> None:
-    """Remove a folder with all that is in it, also what workers write meanwhile, which are waited for so long."""
+    """Remove a folder with all that is in it, also what workers write meanwhile.
+
+    Removal is tried for `seconds`, then OSError is raised.
+    """
     until = time.monotonic() + seconds
     while room.exists():
         try:

@@ -161,7 +161,7 @@ def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
 
 
 def _chunk(chunk: ColumnChunk) -> int:
-    """Bound the bytes of one column of one group of rows."""
+    """Return an upper bound on the bytes in memory of one column of one group of rows, by its type and cells."""
     if chunk.kind == "BYTE_ARRAY":
         return chunk.cells * _BYTES_PER_TEXT_CELL + chunk.uncompressed
     if chunk.kind == "FIXED_LEN_BYTE_ARRAY":
@@ -171,6 +171,8 @@ def _chunk(chunk: ColumnChunk) -> int:
 
 def csv_size(path: Path, columns: int) -> Decoded:
     r"""Bound what a CSV file takes in memory, its cells as text.
+
+    Lines are counted as rows, also those within quotes. Reads the file once.
 
     Parameters
     ----------
@@ -208,6 +210,9 @@ def refuse_large(
 ) -> None:
     """Refuse a file before it is read where its table would take too much memory.
 
+    Raises InvalidProblemError for a larger table; a Parquet file whose metadata cannot be read passes. A CSV file is
+    read once, of Parquet the metadata.
+
     Parameters
     ----------
     path
@@ -227,7 +232,7 @@ def refuse_large(
 
 
 def refuse_long_text(table: pl.DataFrame, most: int, field: str, expected: str) -> None:
-    """Raise InvalidProblemError if the text of a table is longer than `most` bytes allow: one long cell in many rows.
+    """Refuse a table whose texts and bytes add up to more than `most` bytes, such as one long cell in many rows.
 
     Raises
     ------
@@ -297,7 +302,10 @@ def refuse_killers(
 
 
 def _bytes_of(path: str, mark: str) -> int:
-    """Bound roughly what a table takes in memory: by its size, and the cells that a Parquet file announces."""
+    """Return a rough estimate of the bytes of a table in memory, not a bound.
+
+    CSV by the file's size; Parquet by that and the cells that its metadata states.
+    """
     size = Path(path).stat().st_size
     if mark:
         return _TEXT_GROWS * size

@@ -120,7 +120,11 @@ def suffix_of(path: str | Path) -> str:
 
 
 def is_plain(path: str | os.PathLike[str], options: ReadingOptions | None = None) -> bool:
-    """Test whether a file can be scanned as it is: a Parquet file, or text in UTF-8 without a line ``sep=;``."""
+    """Test whether a file can be scanned as it is: a Parquet file, or text in UTF-8 without a line ``sep=;``.
+
+    False for standard input and with any reading option; True for other endings and unreadable files, whose reader
+    raises the error. Only the beginning is read, so that other encodings than UTF-16 are not noticed.
+    """
     if str(path) == STANDARD_INPUT or (options is not None and options != ReadingOptions()):
         return False
     where = Path(path)
@@ -144,7 +148,9 @@ def is_hive_folder(path: str | Path) -> bool:
 
 @contextmanager
 def plain_file(path: str, request: FileRequest) -> Iterator[PlainFile]:
-    """Open a file of any kind that :data:`READABLE` lists, compressed or not, or standard input.
+    """Return a context with a :class:`PlainFile` of standard input or a file that :data:`READABLE` lists, unpacked.
+
+    What is unpacked or converted is a private copy, removed at the end; a table of another program is in memory.
 
     Parameters
     ----------
@@ -201,7 +207,10 @@ _KINDS = {
 
 
 def _named(source: Path, folder: Path, suffix: str) -> Path:
-    """Rename a file in `folder`, or link it there, so that it has the ending of its reader; return the new path."""
+    """Return a path of the file `source` that ends as its reader needs it, in `suffix` or another ending of that kind.
+
+    That is `source` itself, the file renamed if it is in `folder`, or a link to it in `folder`.
+    """
     if READABLE.get(source.suffix.lower()) == READABLE[suffix]:
         return source
     named = folder / f"table{suffix}"
@@ -212,9 +221,10 @@ def _named(source: Path, folder: Path, suffix: str) -> Path:
 
 
 def _kind_of(source: Path, request: FileRequest) -> tuple[str | None, str, bytes]:
-    """Return the kind that the name states, the compression, and the first bytes.
+    """Return the kind that the name states, the compression, such as ".gz" or empty, and the first bytes.
 
-    Standard input has the kind of its bytes. Refuses an unknown name, no file, or another compression than stated.
+    Standard input has the kind of its bytes; kind is ``None`` if that is not recognized or it is compressed. Refuses
+    an unknown name, no file, or another compression than stated.
     """
     named = request.shown != "standard input"
     kind = READABLE.get(suffix_of(source)) if named else None
@@ -287,7 +297,11 @@ def _text(head: bytes, *, max_bytes: int = 64) -> str:
 
 
 def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -> PlainFile:
-    """Return text as it is where it is plain, and else a copy in UTF-8 without lines that are no rows."""
+    """Return text as a :class:`PlainFile`: as it is if it is plain, else a copy in UTF-8 in `folder`.
+
+    A line ``sep=;`` and, unless read row by row, empty lines and Ctrl-Z at the end are left out of the copy. `head`
+    is the beginning. InvalidProblemError for bytes of another encoding. One or two passes.
+    """
     mark = request.options.delimiter
     encoding = request.options.encoding or ("utf-16" if head.startswith(UTF16) else "utf-8")
     if encoding in {"utf-8", "utf-8-sig", "ascii"}:
@@ -343,7 +357,10 @@ def _is_utf8(line: bytes, encoding: str) -> bool:
 
 
 def _has_odd_end(source: Path, head: bytes, mark: str) -> bool:
-    """Test whether the last bytes of a file are Ctrl-Z or empty lines, which are not rows of several cells."""
+    """Test whether a file ends in Ctrl-Z, or in an empty line with several columns, which is no row of several cells.
+
+    `head` is its beginning, with the names; only the end is read.
+    """
     with source.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))

@@ -26,6 +26,8 @@ ROOT = "*"
 def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
     """Read a taxonomy from a file in ARX's column format.
 
+    The file is read whole.
+
     Parameters
     ----------
     path
@@ -55,6 +57,8 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
 
 def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
     """Build a taxonomy from rows that hold a value and then its generalizations, level by level.
+
+    Columns are values at 0 and then levels up to the top; a last column of several labels stands below the top ``*``.
 
     Parameters
     ----------
@@ -127,7 +131,10 @@ def taxonomy_of(nested: Nested, *, root: str = ROOT) -> Tree:
 
 
 def _paths(nested: Nested, before: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-    """Yield the labels of each leaf's path below `before`; refuse a label with nothing below it."""
+    """Yield the labels of each leaf's path: `before`, then the labels of `nested`, a mapping down to lists of values.
+
+    Raises InvalidProblemError for text in place of a list, or a label with nothing below it.
+    """
     if isinstance(nested, str):
         raise refused("taxonomy-list", "nested", repr(nested))
     below = list(nested)

@@ -34,12 +34,14 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = False) -> None:
-    """Raise for columns of lists or of records, which a file of cells does not hold.
+    """Refuse a table with columns of lists or of records, which a file of cells does not hold.
+
+    Only types are looked at.
 
     Raises
     ------
     InvalidProblemError
-        With their places, or their names where these may be shown.
+        With their places, or their names with `show_columns`.
     """
     nested = [name for name, kind in table.schema.items() if kind.is_nested()]
     if nested:
@@ -48,7 +50,9 @@ def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = Fa
 
 
 def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
-    """Raise for dates outside the years 1 to 9999, with a time zone a day less, or times and durations beyond Python's.
+    """Refuse dates outside the years 1 to 9999, with a time zone a day less, or times and durations beyond Python's.
+
+    One pass for each column of such a type; missing cells pass, the last nanosecond of 64 bits does not.
 
     Raises
     ------
@@ -92,6 +96,9 @@ def refuse_unwritable(
     A CSV file holds no durations, no bytes, and no moments outside of the years 1 to 9999; no file holds whole numbers
     of more than 64 bits. A workbook and a file of SPSS hold finite numbers of 53 bits, moments of whole milliseconds
     or seconds without a time zone, later dates, and so many rows; SPSS has a rule for names.
+
+    Without `output` or for other endings, integers of 128 bits alone are refused. One pass for each column of dates,
+    or for a workbook and SPSS for each column.
 
     Parameters
     ----------
@@ -137,7 +144,9 @@ def refuse_unwritable(
 
 
 def refuse_name(output: str | None, argument: str) -> None:
-    """Refuse the name of a file whose ending says of no kind how it is written, or whose kind needs an extra.
+    """Refuse the name of an output whose ending is no kind of file, or whose kind needs an extra that is not installed.
+
+    ``None`` passes.
 
     Raises
     ------
@@ -238,7 +247,10 @@ def _refuse_foreign(
 
 
 def _not_held(name: str, kind: pl.DataType, limits: _Limits) -> tuple[str, pl.Expr | None]:
-    """Return the form that cells of a column must have, and an expression for other cells; ``None`` for all of them."""
+    """Return the form that cells of a column must have in a file, and an expression for cells of another form.
+
+    ``None`` in its place means that no cell of this type can be held. `limits` are those of the kind of file.
+    """
     import polars as pl
 
     base, column = kind.base_type(), pl.col(name)

@@ -27,6 +27,8 @@ def bytes_of(
 ) -> bytes:
     r"""Write a table as the bytes of a file.
 
+    Linear in the cells; the bytes are in memory. Equal tables give equal bytes of a workbook.
+
     Parameters
     ----------
     table
@@ -68,7 +70,8 @@ def _parquet(table: pl.DataFrame, *, statistics: bool, **_: object) -> bytes:
 def _workbook(table: pl.DataFrame, **_: object) -> bytes:
     """Return the bytes of a workbook of one sheet. Text is text: a cell that begins with an equals sign is no formula.
 
-    Numbers have all their digits, of which openpyxl alone would write sixteen.
+    Numbers have all their digits, of which openpyxl alone would write sixteen. Raises InvalidProblemError for a cell
+    of more than 32,767 bytes.
     """
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
@@ -141,7 +144,10 @@ WRITABLE: dict[str, Callable[..., bytes]] = {
 
 
 def _plain(table: pl.DataFrame, *, max_cell_bytes: int = 32_767) -> pl.DataFrame:
-    """Return a table as a workbook or a file of SPSS holds it; raise InvalidProblemError for cells that are longer."""
+    """Return a table as a workbook or a file of SPSS holds it: decimals as floats, NaN as missing, categories as text.
+
+    Raises InvalidProblemError for text of more than `max_cell_bytes`, with the place of the column.
+    """
     import polars as pl
 
     text = pl.selectors.by_dtype(pl.Null, pl.Categorical, pl.Enum)
@@ -210,9 +216,9 @@ def store(table: pl.DataFrame, path: Path, *, packed: bool = False) -> None:
 
 
 def join_files(files: Sequence[Path], target: Path, columns: Sequence[str]) -> None:
-    """Write files of :func:`bytes_of` one after the other into `target`, of their kind; `columns` are the names of all.
+    """Write files of :func:`bytes_of` one after the other into `target`, of its kind, ``.csv`` or else Parquet.
 
-    One pass over all of them.
+    `columns` are the names of the columns of every file, in order. One pass over all of them.
     """
     import polars as pl
 
