@@ -28,6 +28,9 @@ __all__ = ["expected_lines", "expected_rows"]
 def expected_rows(planned: Plan, count: int | None = None) -> list[dict[str, Any]]:
     """Compute for each level the standard error of the unbiased estimate of how many units of one size a region has.
 
+    Keys: ``level`` (1 for the root), ``regions``, and in units ``standard_error`` and ``naive``; with `count`, which
+    must be positive, ``coefficient_of_variation`` where there is an error. Linear in the regions.
+
     Parameters
     ----------
     planned

@@ -229,7 +229,10 @@ def query(
 
 
 def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:
-    """Return at least the variance of a sum of independent noises."""
+    """Return at least the variance of a sum of independent noises, exact.
+
+    `terms` has how many there are of each kind.
+    """
     parts = [one.factor**2 * many * variance_of(one.scale, noise) for one, many in terms.items()]
     return sum(parts, Fraction(0))
 

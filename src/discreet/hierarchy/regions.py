@@ -82,7 +82,10 @@ class Public:
         self.__dict__.update(state, units=None if units is None else nw.from_native(units))
 
     def frame(self, max_size: int, max_quantity: int) -> Frame:
-        """Return the public facts of a release."""
+        """Return the public facts of a release, with these limits on a unit's size and on what one person adds to it.
+
+        InvalidProblemError for limits that are no positive whole numbers. Linear in the regions.
+        """
         if self.groups is None:
             return Frame(self.tree, max_size, "private", max_quantity)
         totals = self.tree.totals(self.groups)

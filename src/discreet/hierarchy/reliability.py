@@ -78,6 +78,9 @@ def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
 def classify_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the index in :data:`CLASSES` of each count by its standard error; 0 is the most reliable.
 
+    `counts` ``(n,)`` are 0 or more, `errors` ``(n,)`` their standard errors; a count whose error is NaN is
+    unreliable. Returns int64 ``(n,)``. Linear.
+
     Examples
     --------
     >>> classify_counts(np.array([61, 60, 30, 0, 0]), np.array([10.0, 10.0, 10.0, 0.0, np.nan])).tolist()
@@ -118,6 +121,9 @@ def described_answers(
     rounded: bool,
 ) -> dict[str, list[Any]]:
     """Return the columns ``value``, ``low``, ``high`` and, with variances, ``reliability`` of answers.
+
+    Values are whole numbers if rounded or int64, else floats; the ends are integers, the marks texts. Linear in the
+    answers.
 
     Parameters
     ----------

@@ -159,6 +159,9 @@ class Column(NamedTuple):
 def tidy(columns: Sequence[Column], values: Mapping[str, Any], backend: Backend) -> Any:  # noqa: ANN401 - a table of that library
     """Return a table with one row for each place of `columns`, and `values` behind them.
 
+    `values` maps further names to ``(rows,)`` lists or arrays. The table is of the library `backend`, or a dictionary
+    of lists. ModuleNotFoundError where that library is not installed. Linear in the rows.
+
     Raises
     ------
     InvalidProblemError

@@ -67,11 +67,17 @@ class InteractionBasis:
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the coefficients of rows of cells, ``(rows, cells)`` both: cells times the sum of categories a row."""
+        """Return the coefficients of rows of cells, ``(rows, cells)`` float64 both; a new array.
+
+        ``O(rows cells)`` times the sum of the sizes of `blocks`.
+        """
         return self._apply(cells, transposed=False)
 
     def backward(self, coefficients: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the cells of rows of coefficients, ``(rows, cells)`` both: cells times the sum of categories a row."""
+        """Return the cells of rows of coefficients, ``(rows, cells)`` float64 both.
+
+        The inverse of :meth:`forward`, a new array. ``O(rows cells)`` times the sum of the sizes of `blocks`.
+        """
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
@@ -197,6 +203,8 @@ def combine(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimate a region from its own measurements and the estimates of the regions below it, as machines send them.
 
+    Linear in the cells for each region below, of which there must be one at least, all with positive precisions.
+
     Parameters
     ----------
     own
@@ -232,6 +240,8 @@ def estimate(
     measured: MeasuredTables, *, zeros: Literal["held", "free"] = "held"
 ) -> NDArray[np.float64]:
     """Estimate every cell of every region by generalized least squares: unbiased, consistent, and of either sign.
+
+    As :func:`upward`, and as much again for the way down; with zeros held as ``exact.estimate_held``.
 
     Parameters
     ----------

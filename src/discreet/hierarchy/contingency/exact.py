@@ -110,7 +110,11 @@ class ExactFit:
         self._values: Tables | None = None
 
     def cells_of(self, questions: NDArray[Any]) -> NDArray[Any]:
-        """Spread questions about the marginal: ``(questions, possible combinations, regular entries)``."""
+        """Reorder questions about the marginal to ``(questions, possible combinations, regular entries)``.
+
+        `questions` are ``(questions, entries)`` of Python integers; combinations are those of the marginal's
+        irregular attributes. Linear in the result.
+        """
         domain, layout = self.measured.frame.domain, self.layout
         inside, _ = layout.parts(self.marginal)
         shaped = questions.reshape(len(questions), *domain.shape_of(self.marginal))
@@ -247,6 +251,9 @@ class ExactFit:
 
     def noises(self, question: NDArray[Any], regions: Mapping[int, int]) -> list[NoisePart]:
         """List every noise of an answer for a combination of regions, with its exact coefficient.
+
+        Returns one part for each marginal and kind of region on the way; a coefficient over `scale` is that of a
+        noise. A pass over the paths of kinds of subtrees, with a matrix product for each marginal and interaction.
 
         Parameters
         ----------

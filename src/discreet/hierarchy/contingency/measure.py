@@ -136,6 +136,8 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
     :math:`\sigma^2 = \Delta_2^2 / (2 f \rho)` for Gaussian noise; ``None`` where the share is 0. Strata are those of
     :attr:`TableFrame.strata`.
 
+    Returns a mapping from each marginal to a tuple with one exact scale for each stratum.
+
     Raises
     ------
     InvalidProblemError
@@ -292,7 +294,12 @@ class MeasuredTables:
         return None if scale is None else variance_of(scale, self.noise)
 
     def parameters(self) -> dict[str, Any]:
-        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
+        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee.
+
+        Keys: ``noise``, ``neighbors``, ``max_rows``, ``total``, ``residuals`` (only if True), and by name of marginal
+        ``shares`` (texts of fractions by level or kind) and ``scales`` (by stratum; ``"none"`` where nothing is
+        measured).
+        """
         frame = self.frame
         return {
             "noise": self.noise,

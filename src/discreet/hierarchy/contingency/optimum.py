@@ -81,6 +81,10 @@ def best_frame(
 ) -> BestFrame:
     """Choose the shares for a workload.
 
+    Returns the frame, and the record of the proof; ``None`` for Laplace noise, structural zeros, stated `levels`, or
+    more than 700 kinds of leaves. Searches up to three times, each with some hundred passes over kinds of regions
+    times interactions.
+
     Parameters
     ----------
     tree, domain, max_rows, total
@@ -224,7 +228,8 @@ def _program(
 ) -> Program:
     """Return the program of a workload: weights ``(kinds, tables)`` by kind of region, the loss, and caps of variances.
 
-    `squared` tells that noise is Gaussian. With `free`, nobody is asked for a root total that no neighbor moves.
+    `squared` tells that noise is Laplace: variances then go with the inverse square of a share. With `free` the
+    root's total has weight 0, since no neighbor moves it.
     """
     targets = tuple(workload.tables)
     each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T

@@ -160,21 +160,33 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         return (*lines, GROUPS_OF_REGIONS) if uneven and far else lines
 
     def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:
-        """Standard errors of each asked table, beside those of independent noise with equal parts, in plain values.
+        """List the standard errors of each asked table, beside those of independent noise with equal parts.
 
         Parameters
         ----------
         count
-            A count, for which the coefficient of variation is given: the standard error over it.
+            A positive count, for which the coefficient of variation is given: the largest standard error over it.
+
+        Returns
+        -------
+        list of dict
+            One for each level and asked table: ``level`` (1 for the root), ``marginal``, ``entries``, ``regions``, and in
+            records ``standard_error``, ``largest`` and ``naive``; with `count` also ``coefficient_of_variation``.
         """
         return expected_rows(self.frame, self.expected_errors(), count)
 
     def expected_lines(self, count: int | None = None) -> list[str]:
-        """The same in words."""
+        """Return the errors of :meth:`expected_rows` in words: one line for each level and asked table.
+
+        `count` as there.
+        """
         return expected_lines(self.expected_rows(count), count)
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
-        """Plan the same release for another guarantee."""
+        """Plan the same release for another guarantee: the shares stay, the scales of the noise follow the guarantee.
+
+        The record of the proof is dropped for pure differential privacy. Raises InvalidProblemError as :func:`plan`.
+        """
         record = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
         return replace(self, guarantee=guarantee, record=record)
 
@@ -194,7 +206,11 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         return count_cells(source, self.frame, self.columns)
 
     def draw(self, counted: CellCounts, how: Drawing) -> Release[RegionTables]:
-        """Draw the noise, make whole tables, and check them, without any charge."""
+        """Draw fresh noise, make whole tables, and verify them; nothing is charged.
+
+        `counted` is private; `how` has the chance, threads, progress and what to keep. A failed check is in the
+        certificate of the release, not raised. The cost is that of the method.
+        """
         measured = measure(counted, self.guarantee, bits=how.bits)
         solve = self.method.solve
         result = solve(measured, threads=how.threads, on_progress=how.on_progress)
