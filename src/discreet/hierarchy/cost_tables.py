@@ -90,6 +90,8 @@ def by_tables(
     `radius` ``(n_nodes,)`` bounds how far a count may be from its noisy value; `merge` combines the tables of
     children. One table of ``2 radius + 1`` entries for each node and size.
 
+    Merges are made once for each inner region and size, or twice without `keep`; the cost is that of `merge`.
+
     Raises
     ------
     InfeasibleError

@@ -124,6 +124,8 @@ def isotonic_l1(
 ) -> NDArray[np.int64]:
     """Fit each row by a monotone row of integers, with the least sum of absolute deviations.
 
+    InvalidProblemError for values that are no integers, or bounds of another shape or out of order.
+
     Parameters
     ----------
     values, low, high, decreasing

@@ -153,6 +153,11 @@ class Measured:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee.
 
         They are kind, noise, neighbors, size limits, units, and for each level sensitivity, scales and budget.
+
+        Keys: ``kind``, ``noise``, ``neighbors``, ``max_size``, ``units``, ``max_quantity``, ``leaves_inherit``, and
+        lists by level, the root first: ``sensitivity``, ``shares``, ``epsilon_by_level`` or ``rho_by_level``,
+        ``scale_by_level`` and ``scale_of_leaves_by_level``; fractions are texts, ``"none"`` where nothing was
+        measured.
         """
         tree, frame = self.frame.tree, self.frame
         inner, leaf = scales_by_level(tree, self.scales)

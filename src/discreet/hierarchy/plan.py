@@ -269,6 +269,9 @@ def plan(
 ) -> Plan:
     """Decide once all that public inputs can decide about a release of counts by region and size.
 
+    Linear in the regions and the rows of public tables. Beside a Frame `max_quantity`, `declare_regions`, `root` and
+    `refuse_rows` have no effect.
+
     Parameters
     ----------
     regions

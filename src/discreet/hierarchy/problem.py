@@ -256,6 +256,8 @@ class GroupSizes:
     ) -> GroupSizes:
         """Wrap counts that were aggregated before.
 
+        Returns private counts ``(n_leaves, n_sizes)`` on a new frame. Linear in the counts.
+
         Parameters
         ----------
         tree

@@ -177,7 +177,7 @@ def query(
 
     Complexity
     ----------
-    One convolution for each different composition of noise.
+    A pass over the values and the regions, and some 100,000 operations for each different composition of noise.
 
     Examples
     --------

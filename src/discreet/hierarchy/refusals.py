@@ -51,6 +51,8 @@ region, number of groups, number of rows, name of the person."""
 def check_once(table: Table, column: str, argument: str) -> None:
     """Refuse rows of a public table that have no name, or the name of another row.
 
+    Raises InvalidProblemError that names the rows. Two passes over the rows, a grouping and a join.
+
     Parameters
     ----------
     table

@@ -166,6 +166,8 @@ def read_public(
 ) -> Public:
     """Read what is public: the regions and, where they are public, the units.
 
+    Public tables are read whole; a join of the units with the regions, and a grouping by name where units have names.
+
     Parameters
     ----------
     columns
@@ -223,6 +225,9 @@ def read_regions(
     root: Hashable,
 ) -> tuple[tuple[str, ...], Tree]:
     """Read the columns of the region path and the regions; without both, one region of all records.
+
+    `columns` are names from the top down, `root` is the name of the region that holds all. Returns the names and the
+    tree.
 
     Raises
     ------
@@ -299,6 +304,8 @@ def declared_regions(
     """Build the tree of the regions that the rows of a table name, whose owner declares them to be public.
 
     Rows that name none, or one with a gap, are left out, as they are when rows are counted.
+
+    Columns in parentheses are refused. Reads all rows; a sort of the distinct paths.
 
     Parameters
     ----------
@@ -392,6 +399,9 @@ def place_rows(
 
     With `unlisted` a row whose path is not in the list is in the region ``(other)`` of the deepest region above it that
     has one.
+
+    The number is in a column of our own, :data:`~discreet.hierarchy.refusals.LEAF`. A join with the paths of the
+    lowest regions.
     """
     known = path_keys(columns, tree)
     if not columns:

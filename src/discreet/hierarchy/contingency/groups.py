@@ -35,6 +35,9 @@ def read_groups(
 ) -> Grouped:
     """Read ``{"of": attribute, "groups": {group: categories}}``.
 
+    Returns the fine attribute, the names of the groups, the place of the group of each fine category, and the
+    structural zeros. Linear in the categories.
+
     Parameters
     ----------
     name

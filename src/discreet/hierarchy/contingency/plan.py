@@ -170,8 +170,8 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         Returns
         -------
         list of dict
-            One for each level and asked table: ``level`` (1 for the root), ``marginal``, ``entries``, ``regions``, and in
-            records ``standard_error``, ``largest`` and ``naive``; with `count` also ``coefficient_of_variation``.
+            One for each level and asked table: ``level`` (1 for the root), ``marginal``, ``entries``, ``regions``;
+            in records ``standard_error``, ``largest``, ``naive``; with `count` also ``coefficient_of_variation``.
         """
         return expected_rows(self.frame, self.expected_errors(), count)
 
@@ -273,6 +273,8 @@ def plan(
     refuse_rows: bool = False,
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
+
+    A search of some thousand steps at most, each over kinds of regions times interactions; with `shares` none.
 
     Parameters
     ----------

@@ -170,9 +170,9 @@ def query(
 
     Notes
     -----
-    Each answer is the exact value of the estimate for weights that are multiples of ``2^-40`` and follow from public
-    facts alone: answers add up over regions and categories. Intervals hold each by itself, not all at once, and are
-    not cut at 0.
+    Answers are exact for weights that are multiples of ``2^-40`` and follow from public facts alone; they add up over
+    regions and categories. Each interval holds by itself, and is not cut at 0. Cost: ``exact.ExactFit``, big integers
+    for all regions, and a law of some 100,000 operations for each different composition of noise.
 
     Examples
     --------

@@ -104,6 +104,8 @@ class RegionKinds:
 def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> RegionKinds:
     """Divide regions into kinds: equal ones have equal subtrees and marks, and the same kinds above them.
 
+    `marks` has a number for each region, by default equal ones. Linear in the regions, but for sorts of siblings.
+
     Examples
     --------
     >>> from discreet.core.tree import Tree
@@ -256,7 +258,12 @@ class Program:
         return made
 
     def spread(self, precision: Floats) -> tuple[Floats, Floats, Floats]:
-        """Variances of the interactions in a region of each kind; inverse precision of its subtree, precision below."""
+        """Return what precisions ``(kinds, interactions)`` of own measurements give.
+
+        Three arrays of this shape, linear. They are the variance of each interaction in a region of each kind, from
+        all measurements; the inverse precision of its subtree; and the precision of the sum of the regions below it,
+        0 for leaves.
+        """
         kinds = self.kinds
         total, below = precision.copy(), np.zeros_like(precision)
         for part, above in reversed(kinds.steps):
@@ -309,6 +316,9 @@ def best_shares(
     patience: int = 150,
 ) -> tuple[Floats, float]:
     """Find shares of measured marginals in regions of each kind.
+
+    Where no step meets the caps, the shares need not. At most `steps` passes over kinds of regions times
+    interactions.
 
     Parameters
     ----------

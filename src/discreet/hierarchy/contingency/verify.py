@@ -137,6 +137,8 @@ def verify_tables(
 ) -> Certificate:
     """Check tables by their own numbers and the public facts.
 
+    A measured marginal that `published` lacks counts as one wrong entry. Linear in the cells, for each marginal.
+
     Parameters
     ----------
     frame
@@ -232,6 +234,8 @@ def verify_guarantee(
     :math:`\Delta_1 = k` and :math:`\Delta_2^2 = k^2`; a replaced person is one less and one more, which doubles both,
     but for the total of the root, where they cancel.
 
+    Where shares are by kind of region, so are the scales. Linear in the regions, and marginals times strata.
+
     Parameters
     ----------
     frame
@@ -307,6 +311,8 @@ def verify_guarantee(
 
 def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type draws noise, and is not imported here
     """Check kept measurements: the arithmetic of their guarantee, and values where nothing was measured.
+
+    Raises InvalidProblemError as :func:`verify_guarantee`. Linear in the values.
 
     Parameters
     ----------

@@ -94,13 +94,23 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
     guarantee
         The claim.
     stated
-        ``loss``, ``tables`` (for each name its weight on each level, fractions as text), ``prices`` (whole numbers, for
-        each kind of region; only those of leaves count) and ``weights`` (by name, whole numbers for each kind).
+        ``loss``, ``tables`` (for each name its weight on each level, fractions as text), ``prices`` (a number from 0 on
+        for each kind of region; only those of leaves count) and ``weights`` (by name, such numbers for each kind).
+
+    Returns
+    -------
+    ProvedLoss
+        In the units of the loss at the rho of `guarantee`; ``"against-naive"`` is a quotient of variances.
 
     Raises
     ------
     InvalidProblemError
-        For a record of another form, another guarantee, structural zeros, or regions of one level that differ.
+        For a record of another form, another guarantee, structural zeros, regions with equal subtrees whose shares
+        differ, or a loss that floats cannot bound.
+
+    Complexity
+    ----------
+    For each interaction of the asked tables a singular value decomposition for each block of kinds of regions.
     """
     if not isinstance(guarantee, ZeroConcentratedDP) or not frame.domain.possible.all():
         raise InvalidProblemError("workload", "Gaussian noise and no structural zeros", "others")
@@ -443,5 +453,5 @@ def _size(frame: TableFrame, marginal: Marginal) -> int:
 
 
 def name_of_marginal(frame: TableFrame, marginal: Marginal) -> str:
-    """Return the name of a marginal in records."""
+    """Return the name of a marginal in records: its attributes with colons between them, or ``total``."""
     return ":".join(frame.domain.attributes[at].name for at in marginal) or "total"

@@ -98,6 +98,9 @@ def read_workload(
 ) -> Workload:
     """Read a workload.
 
+    The weight of an asked table is from 1e-15 to 1e15, never 0: leave the table out; a level may have 0. Without
+    `loss` no asked entry may be less precise than with independent noise: the workload is then `capped`.
+
     Parameters
     ----------
     domain

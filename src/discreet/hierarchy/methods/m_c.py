@@ -133,7 +133,10 @@ def _program(
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``."""
+    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``.
+
+    A step up for each level.
+    """
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

@@ -115,6 +115,8 @@ def integer_program(
     :math:`t \ge w (v^2 + (2 v + 1)(d - v))`: lines through the squares of v and v + 1. A few lines are there at the
     start; those around the last solution are added until its costs are squares.
 
+    A mixed-integer program of two variables for each cell in each round: exponential in the worst case.
+
     Parameters
     ----------
     tree
