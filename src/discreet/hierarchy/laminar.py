@@ -109,7 +109,7 @@ def project(
 ) -> NDArray[np.int64]:
     """Find whole numbers that add up and cost least, and prove it.
 
-    SolverError if no window holds a solution, which no input is known to cause.
+    SolverError if no window holds a solution.
 
     Parameters
     ----------

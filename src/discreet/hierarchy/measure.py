@@ -233,6 +233,8 @@ def node_scales(
     With the share :math:`f` of the node, :math:`b = \Delta_1 / (f \varepsilon)` for Laplace noise, and
     :math:`\sigma^2 = \Delta_2^2 / (2 f \rho)` for Gaussian noise.
 
+    Linear in the number of regions; those of one level share one object.
+
     Parameters
     ----------
     frame, kind, guarantee

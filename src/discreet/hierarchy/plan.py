@@ -235,6 +235,8 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
     ) -> Diagnosis:
         """Compare published counts with the true ones; private, for the curator only. The source is read once more.
 
+        One pass over the rows, and ``O(regions sizes)``; a plan without columns takes only :class:`GroupSizes`.
+
         Raises
         ------
         InvalidProblemError
@@ -416,6 +418,8 @@ def level_parts(
     leaves_inherit: bool = True,
 ) -> tuple[Fraction, ...]:
     """Find the part of the budget of each level, and refuse what public facts alone rule out.
+
+    Linear in the number of regions.
 
     Parameters
     ----------

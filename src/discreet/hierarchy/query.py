@@ -116,6 +116,9 @@ class CountAnswers:
 
         A column ``reliability`` with the class of each answer follows where the variances are known.
 
+        Ends are ``value`` less and plus the half-width. ModuleNotFoundError where the library is not installed.
+        Linear in the rows.
+
         Parameters
         ----------
         backend

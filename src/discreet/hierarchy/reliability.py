@@ -57,6 +57,8 @@ def reliability_in_words() -> str:
 def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
     """Return the class of a number by its coefficient of variation; a number without noise is reliable.
 
+    A value may be negative; 0 with noise is unreliable, and without noise reliable.
+
     Parameters
     ----------
     value
@@ -93,6 +95,8 @@ def classify_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> N
 
 def round_within(value: Fraction | int, low: int, high: int) -> int:
     """Round an answer to the largest power of ten that is at most a tenth of its interval's length, or to ones.
+
+    Ends are used if the rounded answer lies beyond them. Halves go to the even multiple.
 
     Parameters
     ----------
@@ -151,7 +155,11 @@ def described_answers(
 
 
 def error_in_words(row: Mapping[str, Any], count: int | None) -> str:
-    """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count."""
+    """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count.
+
+    `row` has ``standard_error``, which may be ``None``, and ``naive``, perhaps ``largest`` and
+    ``coefficient_of_variation``; `count` is the size of that count, or ``None``.
+    """
     error = row["standard_error"]
     words = "not stated for what this method measures"
     if error is not None:

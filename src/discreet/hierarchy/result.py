@@ -207,6 +207,8 @@ def size_columns(tree: Tree, sizes: NDArray[np.int64]) -> list[Column]:
 def region_names(tree: Tree) -> list[str]:
     r"""Return the full path of every node.
 
+    Linear in the length of the names.
+
     Parameters
     ----------
     tree

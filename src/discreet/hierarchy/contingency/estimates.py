@@ -159,6 +159,8 @@ class Upward:
 def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
     """Estimate each region from its subtree: the mean of its marginals, then the pass up.
 
+    Without `look_below` the means are those of each region's own measurements, and a public total is not used.
+
     Parameters
     ----------
     measured

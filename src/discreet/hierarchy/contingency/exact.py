@@ -385,6 +385,9 @@ def _times(matrix: NDArray[Any], tables: NDArray[Any]) -> NDArray[Any]:
 def estimate_held(measured: MeasuredTables) -> NDArray[np.float64]:
     """Estimate every cell of every region with structural zeros held at zero, in floats.
 
+    Raises InvalidProblemError for more than 512 possible combinations of the attributes in structural zeros, or
+    weights beyond 2^22 numbers.
+
     Returns
     -------
     ndarray

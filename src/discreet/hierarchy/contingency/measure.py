@@ -320,6 +320,8 @@ def measure(
 ) -> MeasuredTables:
     """Measure the marginals of every region with their shares of the budget.
 
+    Raises InvalidProblemError as :func:`marginal_scales`.
+
     Parameters
     ----------
     data

@@ -58,7 +58,7 @@ class BestFrame(NamedTuple):
 
 
 def pruned(tree: Tree, depth: int) -> Tree:
-    """A tree without what is below a level.
+    """Return a tree without the regions below level `depth`, where the root's is 0; `tree` itself if there are none.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def best_frame(
     """Choose the shares for a workload.
 
     Returns the frame, and the record of the proof; ``None`` for Laplace noise, structural zeros, stated `levels`, or
-    more than 700 kinds of leaves. Searches up to three times, each with some hundred passes over kinds of regions
-    times interactions.
+    more than 700 kinds of leaves. One search for prices and up to four for shares, each of at most 3,000 passes over
+    kinds of regions times interactions.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _searched(
 
 
 def _spread(program: Program, measured: tuple[Marginal, ...], shares: Floats) -> Floats:
-    """Variances of the asked entries."""
+    """Return the variances of an entry of the asked marginals, ``(kinds, asked)``, for shares ``(kinds, measured)``."""
     precision = program.precision(shares, program.bought(measured))
     return np.asarray(program.spread(precision)[0] @ program.entry.T)
 

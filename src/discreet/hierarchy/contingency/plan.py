@@ -274,7 +274,7 @@ def plan(
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
 
-    A search of some thousand steps at most, each over kinds of regions times interactions; with `shares` none.
+    Searches of at most 3,000 steps, each over kinds of regions times interactions; with `shares` none.
 
     Parameters
     ----------

@@ -98,6 +98,9 @@ class TableAnswers:
     def to_frame(self, backend: Backend = "polars", *, rounded: bool = False) -> Any:  # noqa: ANN401 - a table of that library
         """Return the answers as a table: one row for each region and entry, with the attributes as columns.
 
+        Columns: ``level`` (1 for the root, 0 for a combination), ``region``, the attributes, ``value`` (a float, or
+        whole if `rounded`), ``low``, ``high``, ``reliability``. Linear in the rows.
+
         Parameters
         ----------
         backend, rounded
@@ -390,7 +393,7 @@ def _combined(
 
 
 def _sum(frame: TableFrame, regions: dict[int, int]) -> str:
-    """Return a combination of regions in words."""
+    """Return a combination of regions in words; `regions` has the weight of each node."""
     names = region_names(frame.tree)
     return " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
 

@@ -183,7 +183,8 @@ class RegionTables:
     def marginal(self, text: str) -> NDArray[np.int64]:
         """Return a marginal of every region, such as ``"sex:age_band"``: sums of cells, ``(n_nodes, entries)``.
 
-        InvalidProblemError for unknown attributes. A new array; linear in the cells.
+        InvalidProblemError for unknown attributes. Linear in the cells; for all attributes a read-only view of the
+        cells.
         """
         domain = self.frame.domain
         return np.asarray(domain.project(self.cells, domain.marginal(text)), dtype=np.int64)

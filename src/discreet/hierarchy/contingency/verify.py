@@ -63,6 +63,8 @@ _NEEDED = ("noise", "neighbors", "max_rows", "shares", "scales")
 def verify(release: Release[Any]) -> Certificate:
     """Check a release of tables: the tables by themselves, and the guarantee by the scales of the noise.
 
+    Linear in the cells, for each marginal, and in the regions; with a record of a workload that of ``proved_loss``.
+
     Parameters
     ----------
     release

@@ -175,7 +175,10 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
 def loss_in_words(
     what: str, proved: ProvedLoss, neighbors: str, max_rows: int = 1
 ) -> tuple[str, ...]:
-    """Return two sentences on the proved loss and its bounds; `what` names the loss."""
+    """Return two sentences on the proved loss and its bounds; `what` names the loss.
+
+    `neighbors` and `max_rows` name the datasets of which the second sentence holds; numbers are rounded outwards.
+    """
     datasets = "all datasets"
     if neighbors == "replace-person":
         records = "a record" if max_rows == 1 else f"a person with {max_rows} records"
