@@ -134,6 +134,8 @@ def _up(
     """Compute the cost tables of all regions for one size, and the merged children of each inner region.
 
     `y` and `radius` are ``(nodes,)``. Raises InfeasibleError where no counts within the radius add up.
+
+    `merge` combines the tables of children. One merge for each inner region, and ``2 radius + 1`` costs for each.
     """
     tree = measured.frame.tree
     tables: list[CountCosts] = [CountCosts(0, y[:0])] * tree.n

@@ -117,6 +117,8 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
 def collect_remote(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame
     """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars.
 
+    `argument` names the table in messages. It is computed and read into memory whole.
+
     Raises
     ------
     InvalidProblemError

@@ -372,6 +372,8 @@ def noisy(
 
     `data` is private, `kind` what is counted; `scales` has one for each node, exact, ``None`` for a node whose values
     are 0. Returns int64 in the rows of :func:`truth`. One draw for each number.
+
+    `bits` is the source of chance, the operating system's for ``None``.
     """
     source = as_bits(bits)
     values = truth(data, kind)
@@ -457,7 +459,11 @@ def noise_of(guarantee: PureDP | ZeroConcentratedDP) -> Noise:
 
 
 def variance_of(scale: Fraction, noise: Noise) -> Fraction:
-    """Return an upper bound on the variance of a noise: for the discrete Gaussian its parameter."""
+    """Return an exact upper bound on the variance of a noise: for the discrete Gaussian `scale`, its parameter.
+
+    For the discrete Laplace law of scale b a float, above ``2q / (1 - q)^2`` for ``q = exp(-1/b)`` by some units in
+    the last place.
+    """
     if noise == "gaussian":
         return scale
     # 2q / (1 - q)^2 rises with q = exp(-1/b), which is at most this.

@@ -452,7 +452,10 @@ def level_parts(
 
 
 def _shares(frame: Frame, method: Method, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
-    """Return the share of the budget of each level; all for the leaves if the method needs no others."""
+    """Return the share of the budget of each level: `levels`, or by default equal ones.
+
+    All for the leaves if the method needs no others.
+    """
     depth = frame.tree.depth
     if levels is None and getattr(method, "only_leaves", False):
         return level_shares(depth, [0] * depth + [1])
@@ -492,7 +495,10 @@ def provenance_of(
     declared: tuple[PublicInput, ...] = (),
     read_as: Mapping[str, Any] = MappingProxyType({}),
 ) -> Provenance:
-    """Record the method, its parameters, the noise, how rows were read, and what was assumed to be public."""
+    """Record the method, its parameters, the noise, how rows were read, and what was assumed to be public.
+
+    `declared` are further public inputs, `read_as` options of reading, which are recorded as parameters.
+    """
     own: dict[str, Any] = asdict(method)  # type: ignore[call-overload] # methods are dataclasses
     promises = getattr(method, "promises", PROMISES)
     return Provenance(

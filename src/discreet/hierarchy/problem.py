@@ -319,6 +319,8 @@ class GroupSizes:
 def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
     """Return an int64 copy of private counts of any shape, non-negative, of at most `most` groups or records in all.
 
+    `named` is the word for them in the message. Linear.
+
     Raises
     ------
     InvalidProblemError

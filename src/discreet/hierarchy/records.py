@@ -139,6 +139,8 @@ def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table
 
     Returns a frame of these columns, lazy if `table` is. Reasons: 1 no region, 2 no number, 3 no unit, 4 no person.
     One pass over the rows.
+
+    `public` and `named` are the regions and the columns; sizes are cut at the largest of `frame`.
     """
     table = place_rows(canonical(table, public.columns), public.columns, public.tree)
     persons = named.size is None

@@ -248,6 +248,9 @@ def read_regions(
 def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
     """Read the names of the columns of the region path; one in parentheses of its own is between quotes: ``"(x)"``.
 
+    `columns` are names from the top down; `unit` is a further one, which must differ, or ``None``. Returns the names;
+    those from quotes are no longer taken for parentheses.
+
     Raises
     ------
     InvalidProblemError
@@ -441,6 +444,8 @@ def grouped_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
     """Return the keys of regions by which the rows of a lazy frame are grouped where they are.
 
     If the list has a region ``(other)``, each column has this key, for :func:`place_rows` to place.
+
+    By name of each column that the rows have; `columns` are those of the path.
     """
     keys = path_keys(columns, tree)
     has_other = any(OTHER in tree.path(leaf) for leaf in tree.leaves.tolist())
@@ -475,7 +480,10 @@ def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
 
 
 def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
-    """Join on the left by columns `on`, also with a table of another library or laziness, which is collected."""
+    """Join on the left by columns `on`, also with a table of another library or laziness, which is collected.
+
+    `argument` names `other` in messages if it cannot be read. Rows without a match have nulls; lazy if `table` is.
+    """
     backend = nw.get_native_namespace(table)
     if isinstance(table, nw.LazyFrame):
         if isinstance(other, nw.DataFrame):

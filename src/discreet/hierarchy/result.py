@@ -193,7 +193,10 @@ def tidy(columns: Sequence[Column], values: Mapping[str, Any], backend: Backend)
 
 
 def region_columns(tree: Tree, nodes: NDArray[np.int64]) -> list[Column]:
-    """Return the columns ``level`` (1 for the root) and ``region`` of rows about the given nodes."""
+    """Return the columns ``level`` (1 for the root) and ``region`` of rows about `nodes` ``(rows,)``.
+
+    Linear in regions and rows.
+    """
     levels = np.asarray(tree.levels[nodes] + 1, dtype=np.int64)
     return [Column("level", levels), Column("region", nodes, region_names(tree))]
 

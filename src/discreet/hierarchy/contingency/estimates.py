@@ -300,6 +300,8 @@ def _own_means(
     """Return the weighted mean of the measured marginals of each region as coefficients, ``(regions, cells)`` floats.
 
     The weights are the region's own, without those of its subtree. ``O(regions cells)`` for each marginal at most.
+
+    `weights` and `basis` are of the domain of `measured`.
     """
     frame = measured.frame
     domain = frame.domain

@@ -170,10 +170,10 @@ class ExactFit:
             raise InvalidProblemError("by", expected, count(numbers))
 
     def solve(self, subset: Marginal, dtype: Any = object) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
-        """Solve one interaction.
+        """Solve one interaction, the set `subset` of regular attributes, for all regions.
 
-        ``(regions, combinations, entries)`` of `dtype`, times the unit to the power of 2 depth + 2. One pass up the
-        tree and one down, with a product of a matrix of combinations a region.
+        Returns ``(regions, combinations, entries)`` of `dtype`, times the unit to the power of 2 depth + 2. One pass
+        up the tree and one down, with a product of a matrix of combinations a region.
         """
         up, sums = self._up(subset, dtype)
         self._down(subset, up, sums)

@@ -178,7 +178,11 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
 
 
 def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...]:
-    """Return a sentence on the noise of each level and marginal, the root first: law, scale and part of the budget."""
+    """Return a sentence on the noise of each level and marginal, the root first: law, scale and part of the budget.
+
+    `guarantee` sets the scales; InvalidProblemError as :func:`marginal_scales`. Not measured marginals are named as
+    such.
+    """
     domain = frame.domain
     law = (
         "Laplace noise of scale"

@@ -159,6 +159,8 @@ def _searched(
 
     `bound` holds prices, weights and a bound; `allowed` is 0 where nothing may be measured, and `fixed` the parts of
     levels, or ``None``.
+
+    `program` is the loss and its caps, `measured` the marginals that may be measured.
     """
     prices, pushes, least = bound
     start = allowed
@@ -300,6 +302,8 @@ def _within_caps(
 
     `shares` and the result are ``(kinds, measured)``. At most 41 mixtures, each with the variances of all kinds; with
     `fixed` parts of levels, or without caps, nothing is mixed.
+
+    The last mixture, equal parts, is returned even if it exceeds a cap. `allowed` is 0 where nothing may be measured.
     """
     kinds = program.kinds
     if not math.isfinite(program.caps):
@@ -355,6 +359,9 @@ def _record(
 
     Any prices and weights prove a bound. `prices` are ``(kinds,)``, `pushes` ``(kinds, tables)``, the weights of
     variances; with `free` the root's total has weight 0.
+
+    Keys: ``loss``, ``tables`` (weights by name and level, as texts), ``prices`` and ``weights`` (numbers of six
+    digits).
     """
     tables = {}
     for q, each in workload.tables.items():

@@ -443,6 +443,8 @@ def _parts(
 
     `shares` are one list or mapping for all levels, or one for each. Refuses other numbers of them, or a marginal
     twice.
+
+    `marginals` are names, for all levels or for each, by default the cells; `levels` the part of each level.
     """
     by_level = level_shares(n_levels - 1, levels)
     listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")

@@ -585,7 +585,7 @@ class TableFrame(RegionFrame):
 
 
 def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
-    """Return the kinds of n regions: numbers from 0 without a gap, 0 for the root alone; refuse others."""
+    """Return the kinds of `n` regions, `given` as numbers from 0 without a gap, 0 for the root alone; refuse others."""
     kinds = tuple(int(one) for one in given)
     if (
         len(kinds) != n

@@ -399,7 +399,7 @@ def _sum(frame: TableFrame, regions: dict[int, int]) -> str:
 
 
 def _ends(value: Fraction, half: Fraction) -> tuple[int, int]:
-    """Return the least and the largest whole number in an interval, or the nearest to its middle if it has none."""
+    """Return the least and largest whole number within `half` of `value`, or `value` rounded if there is none."""
     low, high = -((half - value) // 1), (value + half) // 1
     if low > high:
         low = high = round(value)

@@ -228,6 +228,8 @@ def count_placed(table: Table, frame: TableFrame) -> tuple[NDArray[np.int64], Co
     """Count rows of :func:`placed_rows`: int64 ``(n_leaves, n_cells)`` by lowest region and cell, others by the reason.
 
     One pass over the rows. Private.
+
+    `table` may be lazy. Reasons are numbers from 1 on, as in :func:`placed_rows`.
     """
     fine = nw.col(WHY) == 0
     # Rows that do not count are one group for each reason.

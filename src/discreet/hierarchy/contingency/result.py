@@ -258,7 +258,11 @@ class RegionTables:
     def _classified(
         self, guarantee: PureDP | ZeroConcentratedDP
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
-        """Yield for each marginal counts, standard errors and classes: ``(n_nodes, entries)`` each."""
+        """Yield for each marginal counts, standard errors and classes: ``(n_nodes, entries)`` each.
+
+        The cost grows with the counts, and with kinds of regions times interactions; `guarantee` is that of the
+        release.
+        """
         domain = self.frame.domain
         possible = domain.possible[None].astype(np.int64)
         by_marginal = entry_errors(self.frame, guarantee).T[..., None]
@@ -329,6 +333,8 @@ def marginal_columns(frame: TableFrame, marginals: Sequence[Marginal]) -> list[C
     """Return the columns of a table with a row for each marginal, region and entry, as codes and words.
 
     Linear in the rows. The word of an attribute is empty where the marginal adds it up.
+
+    They are ``level``, ``region``, ``marginal``, and one for each attribute.
     """
     domain, tree = frame.domain, frame.tree
     widths = [domain.size_of(q) for q in marginals]

@@ -87,14 +87,21 @@ class RegionKinds:
         return bool(len(self.parents) == self.levels[-1] + 1)
 
     def down(self, rows: Floats) -> Floats:
-        """Return the sums along the path from the root to each kind, ``(kinds, ...)``; a new array."""
+        """Return the sums of `rows` ``(kinds, ...)`` along the path from the root to each kind.
+
+        A new array of that shape.
+        """
         sums = rows.copy()
         for part, above in self.steps:
             sums[part] += sums[above]
         return sums
 
     def up(self, rows: Floats) -> Floats:
-        """Return the sums of the leaves' numbers below one region of each kind, ``(kinds, ...)``; a new array."""
+        """Return for one region of each kind its own number and those below it, added up; a new array ``(kinds, ...)``.
+
+        `rows`, of the same shape, has a number for a region of each kind; where only leaves have one, sums over
+        leaves. Linear.
+        """
         sums = rows.copy()
         for part, above in reversed(self.steps):
             np.add.at(sums, above, (sums[part].T * self.each[part]).T)

@@ -410,6 +410,8 @@ def _cost(
     """Return what the marginals of the regions of a stratum cost a person: epsilon, or rho for Gaussian noise.
 
     Residuals with Laplace noise are refused.
+
+    `scales` are by marginal and stratum, ``None`` where nothing is measured, which costs nothing. Exact.
     """
     squared = noise == "gaussian"
     k = frame.max_rows

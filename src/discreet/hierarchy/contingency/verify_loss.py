@@ -258,6 +258,8 @@ def _read_prices(
 
     Small ones are 0, or raised to the least that is allowed. Raises InvalidProblemError for other shapes, negative or
     infinite numbers, or zeros only.
+
+    `stated` is the record, with ``prices``, ``weights`` and ``tables``.
     """
     expected = "prices and weights for each kind of region, none negative"
     try:

@@ -65,7 +65,7 @@ class Workload:
 
 
 def read_lists(text: str | None) -> Any:  # noqa: ANN401 - a list, a list of lists, or nothing
-    """Read a list between commas, or one for each level between semicolons; ``None`` for ``None``."""
+    """Read `text`, words between commas, as a list; with semicolons a list for each level. ``None`` for ``None``."""
     if text is None:
         return None
     lists = [[word.strip() for word in part.split(",") if part.strip()] for part in text.split(";")]

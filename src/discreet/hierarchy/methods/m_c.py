@@ -80,7 +80,8 @@ def _program(
 ) -> LinearProgram:
     """Write the program: first the counts of leaves, then for each node and size the increments.
 
-    It has one variable for each unit that a count may have; beyond `max_increments` it is refused.
+    `weights` are ``(nodes,)``. It has one variable for each unit that a count may have: InvalidProblemError beyond
+    `max_increments`.
     """
     from scipy.sparse import coo_array
 

@@ -205,7 +205,10 @@ def _sums(
 def _cut(
     model: LinearModel, cells: NDArray[np.int64], v: NDArray[np.int64], w: NDArray[np.float64]
 ) -> None:
-    """Add for some cells the line through the squares of v and v + 1, times the weights `w` ``(cells,)``, as rows."""
+    """Add for some cells the line through the squares of v and v + 1, times the weights `w` ``(cells,)``, as rows.
+
+    `v` ``(cells,)`` are whole distances, for the numbers in `cells`; `w` has the weights of all cells of `model`.
+    """
     from scipy import sparse
 
     at, n = np.arange(len(cells)), len(w)
