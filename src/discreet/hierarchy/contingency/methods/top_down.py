@@ -56,8 +56,8 @@ class TopDownPasses:
         Raises
         ------
         InvalidProblemError
-            Where a level does not measure its cells: its own measurements then say nothing of some of them. For `threads` or
-            `rounds` below 1.
+            Where a level does not measure its cells: its own measurements then say nothing of some of them. For
+            `threads` or `rounds` below 1.
 
         Complexity
         ----------
