@@ -86,7 +86,7 @@ class Solved:
 def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 0.01) -> Solved:
     """Run the alternating direction method of multipliers.
 
-    Returns after `rounds` even if the residual, in records, is above `tol`; it is part of what is returned, and
+    Returns after `rounds` even if the residual, in records, is above `tol`; the result states it, and
     nothing is raised.
 
     Parameters

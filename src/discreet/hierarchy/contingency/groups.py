@@ -100,7 +100,7 @@ def read_groups(
 def read_domain(data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
     """Read a domain as :meth:`Domain.from_dict` does, coarsened attributes among its lists.
 
-    A group and a category of another one are a structural zero of what is returned, beside the stated zeros; its
+    A group and a category of another one are a structural zero of the result, beside the stated zeros; its
     `groups` have the fine attribute of each coarsened one, and the place of the group of each fine category.
 
     Parameters
