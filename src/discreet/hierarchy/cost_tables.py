@@ -90,6 +90,8 @@ def by_tables(
     `radius` ``(n_nodes,)`` bounds how far a count may be from its noisy value; `merge` combines the tables of
     children. One table of ``2 radius + 1`` entries for each node and size.
 
+    Merges are made once for each inner region and size, or twice without `keep`; the cost is that of `merge`.
+
     Raises
     ------
     InfeasibleError
@@ -132,6 +134,8 @@ def _up(
     """Compute the cost tables of all regions for one size, and the merged children of each inner region.
 
     `y` and `radius` are ``(nodes,)``. Raises InfeasibleError where no counts within the radius add up.
+
+    `merge` combines the tables of children. One merge for each inner region, and ``2 radius + 1`` costs for each.
     """
     tree = measured.frame.tree
     tables: list[CountCosts] = [CountCosts(0, y[:0])] * tree.n

@@ -53,7 +53,7 @@ class Diagnosis:
     fractional: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, marked as private."""
+        """Return plain values for JSON: ``"private"``, which is True, and each field under its name."""
         return {"private": True, **vars(self)}
 
 
@@ -63,6 +63,8 @@ def diagnose(
     """Compare published counts with the true ones; for the curator's eyes only.
 
     ``O(n_nodes * n_sizes)``.
+
+    ``O(n_nodes * n_sizes)`` time and memory.
 
     Parameters
     ----------

@@ -28,6 +28,9 @@ __all__ = ["expected_lines", "expected_rows"]
 def expected_rows(planned: Plan, count: int | None = None) -> list[dict[str, Any]]:
     """Compute for each level the standard error of the unbiased estimate of how many units of one size a region has.
 
+    Keys: ``level`` (1 for the root), ``regions``, and in units ``standard_error`` and ``naive``; with `count`, which
+    must be positive, ``coefficient_of_variation`` where there is an error. Linear in the regions.
+
     Parameters
     ----------
     planned
@@ -85,7 +88,11 @@ def _variances(scales: Sequence[Fraction | None], noise: Noise) -> NDArray[np.fl
 
 
 def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
-    """Return one sentence for each row: level, number of regions, and the standard error of a count."""
+    """Return one sentence for each row of :func:`expected_rows`.
+
+    Level, number of regions, and the standard error of a count. `count` is the size of a count for which the rows
+    give a coefficient of variation, or ``None``.
+    """
     lines = []
     for row in rows:
         regions = f"{printed.count(row['regions'])} region{'s' * (row['regions'] > 1)}"

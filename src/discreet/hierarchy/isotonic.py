@@ -89,6 +89,9 @@ def isotonic_int(
 def isotonic_sums(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Fit rows that never decrease to points that stand for several: their sums, and how many they are.
 
+    Weights are positive, and with a sum below 2^31 a row; the sums of absolute values below 2^62. Means are rounded
+    half up. New int64 rows; linear.
+
     Parameters
     ----------
     sums, weights
@@ -123,6 +126,8 @@ def isotonic_l1(
     decreasing: bool = False,
 ) -> NDArray[np.int64]:
     """Fit each row by a monotone row of integers, with the least sum of absolute deviations.
+
+    InvalidProblemError for values that are no integers, or bounds of another shape or out of order.
 
     Parameters
     ----------

@@ -109,6 +109,8 @@ def project(
 ) -> NDArray[np.int64]:
     """Find whole numbers that add up and cost least, and prove it.
 
+    SolverError if no window holds a solution.
+
     Parameters
     ----------
     frame

@@ -81,7 +81,10 @@ def read_task(
 
 
 def reach(tree: Tree, y: NDArray[np.integer[Any]], total: int | None) -> int:
-    """Return an upper bound on the size of each count of a best solution, and on its distance from y."""
+    """Return an upper bound on each count of a best solution, and on its distance from `y`, in groups.
+
+    `y` is ``(nodes, sizes)``, `total` the root's sum, or ``None`` where it is free. Linear in `y`.
+    """
     # A leaf is above its own y only where an ancestor, or the total, asks for more.
     largest = max(int(y.max()), -int(y.min()), 1)
     return largest + (largest * len(tree.leaves) if total is None else max(total, largest))
@@ -169,6 +172,9 @@ def objective(
 ) -> int:
     """Add the cost of counts in integers of any length.
 
+    The cost is the sum of ``weight * (x - y)^2`` over regions and sizes. InvalidProblemError as :func:`project` for
+    `y` and `weights`; `x` is not checked and may be any integers. One big-integer operation for each count.
+
     Parameters
     ----------
     frame, y, weights
@@ -195,9 +201,10 @@ def objective(
 
 
 def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
-    """Return the least change of the cost by moving one group, or by adding or dropping one if the total is free.
+    """Return the least change of the cost, over `step`, by moving one unit, or by adding one or dropping one.
 
-    `xs` ``(sizes, nodes)`` are counts in units of `step`. Linear in them.
+    The latter count only if the total is free. `xs` ``(sizes, nodes)`` are counts in units of `step` groups. Negative
+    if an exchange improves them. Linear in them.
     """
     tree, children = task.tree, task.tree.child_start
     parents = [

@@ -46,6 +46,8 @@ def listed_keys(
 ) -> tuple[list[nw.Expr], nw.Expr]:
     """Return expressions for the keys of columns, all empty in rows that do not count, and for the reason.
 
+    Nothing is computed. A reason of an earlier column goes before one of a later, and both before `why`.
+
     Parameters
     ----------
     table
@@ -72,6 +74,9 @@ def listed_keys(
 
 def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> Any:  # noqa: ANN401 - a lazy frame of any library
     """Group the rows of a lazy frame by unit, and units by region and size, where they are; collect only the groups.
+
+    Raises InvalidProblemError if the library cannot group the table. One pass over the rows where they are; in memory
+    only the groups.
 
     Returns
     -------
@@ -111,6 +116,8 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
 
 def collect_remote(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame
     """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars.
+
+    `argument` names the table in messages. It is computed and read into memory whole.
 
     Raises
     ------

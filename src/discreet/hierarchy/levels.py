@@ -53,6 +53,8 @@ def expected_error(
 ) -> NDArray[np.float64]:
     r"""Predict the error of each level: the sum over its regions of :math:`\sqrt{V_r(f)}`, for one size.
 
+    Linear in the number of regions.
+
     Parameters
     ----------
     frame, kind, guarantee
@@ -96,6 +98,9 @@ def choose_levels(
     max_levels_of_restarts: int = 8,
 ) -> tuple[Fraction, ...]:
     """Choose the part of the budget of each level that gives the least expected error of a workload.
+
+    A tree of 1,000 levels or more is refused. Each evaluation is one of :func:`expected_error`; a start takes them
+    for all pairs of levels, again and again.
 
     Parameters
     ----------

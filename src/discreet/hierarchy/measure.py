@@ -153,6 +153,11 @@ class Measured:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee.
 
         They are kind, noise, neighbors, size limits, units, and for each level sensitivity, scales and budget.
+
+        Keys: ``kind``, ``noise``, ``neighbors``, ``max_size``, ``units``, ``max_quantity``, ``leaves_inherit``, and
+        lists by level, the root first: ``sensitivity``, ``shares``, ``epsilon_by_level`` or ``rho_by_level``,
+        ``scale_by_level`` and ``scale_of_leaves_by_level``; fractions are texts, ``"none"`` where nothing was
+        measured.
         """
         tree, frame = self.frame.tree, self.frame
         inner, leaf = scales_by_level(tree, self.scales)
@@ -227,6 +232,8 @@ def node_scales(
 
     With the share :math:`f` of the node, :math:`b = \Delta_1 / (f \varepsilon)` for Laplace noise, and
     :math:`\sigma^2 = \Delta_2^2 / (2 f \rho)` for Gaussian noise.
+
+    Linear in the number of regions; those of one level share one object.
 
     Parameters
     ----------
@@ -365,6 +372,8 @@ def noisy(
 
     `data` is private, `kind` what is counted; `scales` has one for each node, exact, ``None`` for a node whose values
     are 0. Returns int64 in the rows of :func:`truth`. One draw for each number.
+
+    `bits` is the source of chance, the operating system's for ``None``.
     """
     source = as_bits(bits)
     values = truth(data, kind)
@@ -450,7 +459,11 @@ def noise_of(guarantee: PureDP | ZeroConcentratedDP) -> Noise:
 
 
 def variance_of(scale: Fraction, noise: Noise) -> Fraction:
-    """Return an upper bound on the variance of a noise: for the discrete Gaussian its parameter."""
+    """Return an exact upper bound on the variance of a noise: for the discrete Gaussian `scale`, its parameter.
+
+    For the discrete Laplace law of scale b a float, above ``2q / (1 - q)^2`` for ``q = exp(-1/b)`` by some units in
+    the last place.
+    """
     if noise == "gaussian":
         return scale
     # 2q / (1 - q)^2 rises with q = exp(-1/b), which is at most this.

@@ -40,7 +40,7 @@ class Term(NamedTuple):
 
 
 def half_width(terms: Mapping[Term, int], noise: Noise, coverage: Fraction) -> int:
-    r"""Return a `k`, hardly above the least one, with :math:`P(|Z| \le k)` at least the coverage.
+    r"""Return a whole `k`, hardly above the least one, with :math:`P(|Z| \le k)` at least the coverage.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def half_width(terms: Mapping[Term, int], noise: Noise, coverage: Fraction) -> i
     noise
         The law of all of them.
     coverage
-        Strictly between 0 and 1.
+        Strictly between 0 and 1, which is not checked.
 
     Returns
     -------

@@ -235,6 +235,8 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
     ) -> Diagnosis:
         """Compare published counts with the true ones; private, for the curator only. The source is read once more.
 
+        One pass over the rows, and ``O(regions sizes)``; a plan without columns takes only :class:`GroupSizes`.
+
         Raises
         ------
         InvalidProblemError
@@ -268,6 +270,9 @@ def plan(
     refuse_rows: bool = False,
 ) -> Plan:
     """Decide once all that public inputs can decide about a release of counts by region and size.
+
+    Linear in the regions and the rows of public tables. Beside a Frame `max_quantity`, `declare_regions`, `root` and
+    `refuse_rows` have no effect.
 
     Parameters
     ----------
@@ -414,6 +419,8 @@ def level_parts(
 ) -> tuple[Fraction, ...]:
     """Find the part of the budget of each level, and refuse what public facts alone rule out.
 
+    Linear in the number of regions.
+
     Parameters
     ----------
     frame
@@ -445,7 +452,10 @@ def level_parts(
 
 
 def _shares(frame: Frame, method: Method, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
-    """Return the share of the budget of each level; all for the leaves if the method needs no others."""
+    """Return the share of the budget of each level: `levels`, or by default equal ones.
+
+    All for the leaves if the method needs no others.
+    """
     depth = frame.tree.depth
     if levels is None and getattr(method, "only_leaves", False):
         return level_shares(depth, [0] * depth + [1])
@@ -485,7 +495,10 @@ def provenance_of(
     declared: tuple[PublicInput, ...] = (),
     read_as: Mapping[str, Any] = MappingProxyType({}),
 ) -> Provenance:
-    """Record the method, its parameters, the noise, how rows were read, and what was assumed to be public."""
+    """Record the method, its parameters, the noise, how rows were read, and what was assumed to be public.
+
+    `declared` are further public inputs, `read_as` options of reading, which are recorded as parameters.
+    """
     own: dict[str, Any] = asdict(method)  # type: ignore[call-overload] # methods are dataclasses
     promises = getattr(method, "promises", PROMISES)
     return Provenance(

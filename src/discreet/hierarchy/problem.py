@@ -256,6 +256,8 @@ class GroupSizes:
     ) -> GroupSizes:
         """Wrap counts that were aggregated before.
 
+        Returns private counts ``(n_leaves, n_sizes)`` on a new frame. Linear in the counts.
+
         Parameters
         ----------
         tree
@@ -316,6 +318,8 @@ class GroupSizes:
 
 def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
     """Return an int64 copy of private counts of any shape, non-negative, of at most `most` groups or records in all.
+
+    `named` is the word for them in the message. Linear.
 
     Raises
     ------

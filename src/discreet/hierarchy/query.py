@@ -116,6 +116,9 @@ class CountAnswers:
 
         A column ``reliability`` with the class of each answer follows where the variances are known.
 
+        Ends are ``value`` less and plus the half-width. ModuleNotFoundError where the library is not installed.
+        Linear in the rows.
+
         Parameters
         ----------
         backend
@@ -177,7 +180,7 @@ def query(
 
     Complexity
     ----------
-    One convolution for each different composition of noise.
+    A pass over the values and the regions, and some 100,000 operations for each different composition of noise.
 
     Examples
     --------
@@ -229,7 +232,10 @@ def query(
 
 
 def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:
-    """Return at least the variance of a sum of independent noises."""
+    """Return at least the variance of a sum of independent noises, exact.
+
+    `terms` has how many there are of each kind.
+    """
     parts = [one.factor**2 * many * variance_of(one.scale, noise) for one, many in terms.items()]
     return sum(parts, Fraction(0))
 

@@ -90,6 +90,10 @@ def count_rows(
 ) -> GroupSizes:
     """Count groups from the rows of a private table: of persons, or of units if `named` has their sizes.
 
+    In a table of units `max_quantity` cuts no size: it is only a public fact of the result. Raises
+    InvalidProblemError for names, types or public facts that do not fit, and for rows that do not count if
+    `named.refuse_rows`. One pass over the rows, and a sort where the column of persons is named.
+
     Parameters
     ----------
     source
@@ -135,6 +139,8 @@ def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table
 
     Returns a frame of these columns, lazy if `table` is. Reasons: 1 no region, 2 no number, 3 no unit, 4 no person.
     One pass over the rows.
+
+    `public` and `named` are the regions and the columns; sizes are cut at the largest of `frame`.
     """
     table = place_rows(canonical(table, public.columns), public.columns, public.tree)
     persons = named.size is None
@@ -166,7 +172,7 @@ def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table
 def keep_one_row(table: nw.DataFrame[Any], key: bytes = b"") -> nw.DataFrame[Any]:
     """Mark all rows of each person but one at random as not counted, with reason 6; return a new table.
 
-    The key is that of ``nth_rows``; fresh by default.
+    `table` is of :func:`read_rows`, collected. The key is that of ``nth_rows``; fresh by default. Sorts the rows.
     """
     numbered = nth_rows(table, PERSON, [WHY, LEAF, UNIT, SIZE], key)
     again = (nw.col(WHY) == 0) & (nw.col("discreet nth") > 0)
@@ -178,7 +184,10 @@ def keep_one_row(table: nw.DataFrame[Any], key: bytes = b"") -> nw.DataFrame[Any
 
 
 def add_groups(table: Table) -> Table:
-    """Add up the rows of each unit in each region, or groups that this function made of parts of the rows."""
+    """Add up the rows of each unit in each region, or groups that this function made of parts of the rows.
+
+    Returns unit, region, reason, size and number of rows, one row for each group; lazy if `table` is. One grouping.
+    """
     groups: Table = table.group_by(UNIT, LEAF, WHY).agg(nw.col(SIZE).sum(), nw.col(ROWS).sum())
     return groups
 
@@ -230,7 +239,7 @@ def count_groups(
 
 
 def _fit_public(counted: NDArray[np.int64], groups: NDArray[np.int64]) -> int:
-    """Fit counts ``(nodes, sizes)`` in place to the public number `groups` ``(nodes,)`` of units of each region.
+    """Fit counts ``(leaves, sizes)`` in place to the public number `groups` ``(leaves,)`` of each leaf's units.
 
     Returns how many units were beyond it. Units without a row have size 0. Where there are too many, the smallest go.
     Linear in the counts.
@@ -259,6 +268,12 @@ def from_records(
     """Count groups from a table with one row for each person.
 
     Nothing is charged here: :func:`discreet.hierarchy.plan` reads a table after the charge.
+
+    One pass over the rows, grouped by unit, and a table of ``n_leaves * max_size`` numbers; with `person` also a
+    sort.
+
+    Returns :class:`GroupSizes`: counts ``(n_leaves, n_sizes)`` with their public facts. Rows that do not count are
+    left out, and their number is written to standard error.
 
     Parameters
     ----------
@@ -314,23 +329,36 @@ def from_units(
     max_quantity: int = 1,
     root: Hashable = "all",
 ) -> GroupSizes:
-    """Count groups from a table with one row for each unit; the rest is as in :func:`from_records`.
+    """Count groups from a table with one row for each unit; nothing is charged here.
 
     Parameters
     ----------
     units
-        A data frame, or the path of a CSV or Parquet file.
+        A data frame, or the path of a CSV or Parquet file; private.
     size
         Column of the size of the unit's group.
-    columns, regions, max_size, public_units, max_quantity, root
+    columns, regions, max_size, public_units, root
         As in :func:`from_records`.
+    max_quantity
+        The most that one person adds to the size of a group: a public fact of the result, by which no size is cut.
     unit
-        Column that names the unit; needed where some units of `public_units` may have no row.
+        Column that names the unit: rows of one name in a region are added up, and public units are matched by name.
+        Without it each row is a unit; of more rows than public units the largest count, and missing rows have size 0.
+
+    Returns
+    -------
+    GroupSizes
+        Counts ``(n_leaves, n_sizes)`` with their public facts. Rows that do not count are left out, and their number is
+        written to standard error.
 
     Raises
     ------
     InvalidProblemError
         As :func:`from_records`: for a missing column or file, or public arguments that do not fit each other.
+
+    Complexity
+    ----------
+    One pass over the rows, grouped by unit if units have names, and a table of ``n_leaves * max_size`` numbers.
 
     Examples
     --------

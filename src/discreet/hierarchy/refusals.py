@@ -51,6 +51,8 @@ region, number of groups, number of rows, name of the person."""
 def check_once(table: Table, column: str, argument: str) -> None:
     """Refuse rows of a public table that have no name, or the name of another row.
 
+    Raises InvalidProblemError that names the rows. Two passes over the rows, a grouping and a join.
+
     Parameters
     ----------
     table
@@ -71,7 +73,8 @@ def check_once(table: Table, column: str, argument: str) -> None:
 def check_places(table: Table, columns: tuple[str, ...], tree: Tree, argument: str) -> None:
     """Raise InvalidProblemError for rows of a public table whose path is not one of a lowest region of the tree.
 
-    `columns` hold the path, the top first; the message names the rows. A pass over the rows for each column.
+    `columns` hold the path, the top first; the message names the rows, and `argument` the table in it. A pass over
+    the rows for each column.
     """
     first, *_ = columns
     _refuse(table, nw.col(first) == "", first, "a region in every row", "none", argument)
@@ -146,7 +149,10 @@ def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one o
 
 
 def _reason(path: tuple[str, ...], columns: tuple[str, ...], tree: Tree) -> tuple[str, str]:
-    """Return the column at which a path leaves the tree, and what it should have been, as text."""
+    """Return the column at which a path leaves the tree, and what it should have been, as text.
+
+    `path` has a text for each of `columns`, empty at its end. A look-up for each label.
+    """
     labels = tuple(label for label in path if label)
     for depth, column in enumerate(columns[: len(labels)]):
         try:

@@ -82,7 +82,10 @@ class Public:
         self.__dict__.update(state, units=None if units is None else nw.from_native(units))
 
     def frame(self, max_size: int, max_quantity: int) -> Frame:
-        """Return the public facts of a release."""
+        """Return the public facts of a release, with these limits on a unit's size and on what one person adds to it.
+
+        InvalidProblemError for limits that are no positive whole numbers. Linear in the regions.
+        """
         if self.groups is None:
             return Frame(self.tree, max_size, "private", max_quantity)
         totals = self.tree.totals(self.groups)
@@ -163,6 +166,8 @@ def read_public(
 ) -> Public:
     """Read what is public: the regions and, where they are public, the units.
 
+    Public tables are read whole; a join of the units with the regions, and a grouping by name where units have names.
+
     Parameters
     ----------
     columns
@@ -221,6 +226,9 @@ def read_regions(
 ) -> tuple[tuple[str, ...], Tree]:
     """Read the columns of the region path and the regions; without both, one region of all records.
 
+    `columns` are names from the top down, `root` is the name of the region that holds all. Returns the names and the
+    tree.
+
     Raises
     ------
     InvalidProblemError
@@ -239,6 +247,9 @@ def read_regions(
 
 def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
     """Read the names of the columns of the region path; one in parentheses of its own is between quotes: ``"(x)"``.
+
+    `columns` are names from the top down; `unit` is a further one, which must differ, or ``None``. Returns the names;
+    those from quotes are no longer taken for parentheses.
 
     Raises
     ------
@@ -296,6 +307,8 @@ def declared_regions(
     """Build the tree of the regions that the rows of a table name, whose owner declares them to be public.
 
     Rows that name none, or one with a gap, are left out, as they are when rows are counted.
+
+    Columns in parentheses are refused. Reads all rows; a sort of the distinct paths.
 
     Parameters
     ----------
@@ -389,6 +402,9 @@ def place_rows(
 
     With `unlisted` a row whose path is not in the list is in the region ``(other)`` of the deepest region above it that
     has one.
+
+    The number is in a column of our own, :data:`~discreet.hierarchy.refusals.LEAF`. A join with the paths of the
+    lowest regions.
     """
     known = path_keys(columns, tree)
     if not columns:
@@ -428,6 +444,8 @@ def grouped_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
     """Return the keys of regions by which the rows of a lazy frame are grouped where they are.
 
     If the list has a region ``(other)``, each column has this key, for :func:`place_rows` to place.
+
+    By name of each column that the rows have; `columns` are those of the path.
     """
     keys = path_keys(columns, tree)
     has_other = any(OTHER in tree.path(leaf) for leaf in tree.leaves.tolist())
@@ -462,7 +480,10 @@ def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
 
 
 def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:
-    """Join on the left by columns `on`, also with a table of another library or laziness, which is collected."""
+    """Join on the left by columns `on`, also with a table of another library or laziness, which is collected.
+
+    `argument` names `other` in messages if it cannot be read. Rows without a match have nulls; lazy if `table` is.
+    """
     backend = nw.get_native_namespace(table)
     if isinstance(table, nw.LazyFrame):
         if isinstance(other, nw.DataFrame):

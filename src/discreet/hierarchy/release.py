@@ -51,6 +51,8 @@ def release(
     One pass over the rows of `source`; then noise and repair of ``n_nodes * n_sizes`` numbers, whose order in n_sizes
     is that of the method.
 
+    ChargedError when reading or writing failed after the charge.
+
     Parameters
     ----------
     source
@@ -125,6 +127,8 @@ def reproduce(
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Unproven[RegionCounts]:
     """Run a method as it was published, for comparison: its outcome is not fit for publication.
+
+    No budget is charged. The cost is that of :func:`discreet.hierarchy.measure.measure` and of the method.
 
     Parameters
     ----------

@@ -57,6 +57,8 @@ def reliability_in_words() -> str:
 def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
     """Return the class of a number by its coefficient of variation; a number without noise is reliable.
 
+    A value may be negative; 0 with noise is unreliable, and without noise reliable.
+
     Parameters
     ----------
     value
@@ -78,6 +80,9 @@ def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
 def classify_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the index in :data:`CLASSES` of each count by its standard error; 0 is the most reliable.
 
+    `counts` ``(n,)`` are 0 or more, `errors` ``(n,)`` their standard errors; a count whose error is NaN is
+    unreliable. Returns int64 ``(n,)``. Linear.
+
     Examples
     --------
     >>> classify_counts(np.array([61, 60, 30, 0, 0]), np.array([10.0, 10.0, 10.0, 0.0, np.nan])).tolist()
@@ -90,6 +95,8 @@ def classify_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> N
 
 def round_within(value: Fraction | int, low: int, high: int) -> int:
     """Round an answer to the largest power of ten that is at most a tenth of its interval's length, or to ones.
+
+    Ends are used if the rounded answer lies beyond them. Halves go to the even multiple.
 
     Parameters
     ----------
@@ -119,6 +126,9 @@ def described_answers(
 ) -> dict[str, list[Any]]:
     """Return the columns ``value``, ``low``, ``high`` and, with variances, ``reliability`` of answers.
 
+    Values are whole numbers if rounded or int64, else floats; the ends are integers, the marks texts. Linear in the
+    answers.
+
     Parameters
     ----------
     values, low, high
@@ -145,7 +155,11 @@ def described_answers(
 
 
 def error_in_words(row: Mapping[str, Any], count: int | None) -> str:
-    """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count."""
+    """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count.
+
+    `row` has ``standard_error``, which may be ``None``, and ``naive``, perhaps ``largest`` and
+    ``coefficient_of_variation``; `count` is the size of that count, or ``None``.
+    """
     error = row["standard_error"]
     words = "not stated for what this method measures"
     if error is not None:

@@ -159,6 +159,9 @@ class Column(NamedTuple):
 def tidy(columns: Sequence[Column], values: Mapping[str, Any], backend: Backend) -> Any:  # noqa: ANN401 - a table of that library
     """Return a table with one row for each place of `columns`, and `values` behind them.
 
+    `values` maps further names to ``(rows,)`` lists or arrays. The table is of the library `backend`, or a dictionary
+    of lists. ModuleNotFoundError where that library is not installed. Linear in the rows.
+
     Raises
     ------
     InvalidProblemError
@@ -190,7 +193,10 @@ def tidy(columns: Sequence[Column], values: Mapping[str, Any], backend: Backend)
 
 
 def region_columns(tree: Tree, nodes: NDArray[np.int64]) -> list[Column]:
-    """Return the columns ``level`` (1 for the root) and ``region`` of rows about the given nodes."""
+    """Return the columns ``level`` (1 for the root) and ``region`` of rows about `nodes` ``(rows,)``.
+
+    Linear in regions and rows.
+    """
     levels = np.asarray(tree.levels[nodes] + 1, dtype=np.int64)
     return [Column("level", levels), Column("region", nodes, region_names(tree))]
 
@@ -203,6 +209,8 @@ def size_columns(tree: Tree, sizes: NDArray[np.int64]) -> list[Column]:
 
 def region_names(tree: Tree) -> list[str]:
     r"""Return the full path of every node.
+
+    Linear in the length of the names.
 
     Parameters
     ----------

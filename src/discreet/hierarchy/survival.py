@@ -46,7 +46,10 @@ _MAX_WEIGHT = 1 << 24
 
 
 def check_kind(measured: Measured, kind: Kind, *, everywhere: bool = True) -> None:
-    """Refuse measurements of another kind, and such that lack what a method needs."""
+    """Raise InvalidProblemError for measurements of another kind, or without noise at a leaf.
+
+    With `everywhere`, the default, every node must have been measured.
+    """
     if measured.kind != kind:
         raise InvalidProblemError("measured", f"{kind} counts", f"{measured.kind} counts")
     check_needs(measured.frame, measured.scales, ("every level",) if everywhere else ())
@@ -83,7 +86,10 @@ def check_needs(
 
 
 def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert survival counts ``(rows, N)`` of all nodes to counts ``(rows, n_sizes)``; a new array."""
+    """Convert survival counts ``(n_nodes, N)`` of all nodes to counts ``(n_nodes, n_sizes)``.
+
+    A new array, linear in it.
+    """
     last = np.zeros((len(survival), 1), dtype=survival.dtype)
     counts = -np.diff(survival, append=last, axis=1)
     if frame.group_totals is None:
@@ -92,13 +98,16 @@ def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def survival_of(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert counts ``(rows, n_sizes)`` to survival counts ``(rows, N)``."""
+    """Convert counts ``(rows, n_sizes)`` to survival counts ``(rows, N)``; a new array, linear in the counts."""
     tails = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     return np.ascontiguousarray(tails[:, 1 - frame.first_size :])
 
 
 def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
-    """Fit the noisy survival counts of each node by counts that never rise, from 0 to its groups; int64 ``(nodes, N)``.
+    """Fit the noisy survival counts of each node by counts that never rise; int64 ``(nodes, N)``.
+
+    They are 0 or more, and at most the region's groups where these are public. ``l2`` is the least sum of squares,
+    linear in the counts; ``l1`` that of absolute deviations, with a logarithm more.
 
     Raises
     ------
@@ -114,7 +123,10 @@ def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
 def node_weights(
     measured: Measured, weights: Weights, *, resolution: int = 16
 ) -> NDArray[np.int64]:
-    """Return an integer weight for each node, 0 if it was not measured; the least weight is `resolution`.
+    """Return an integer weight for each node, ``(n_nodes,)`` int64, 0 if it was not measured.
+
+    Where all measured nodes weigh the same, each has 1; else the least weight is `resolution`, and none is above
+    2^24.
 
     Raises
     ------

@@ -76,6 +76,9 @@ class TreeFit:
     ) -> NDArray[np.float64]:
         """Find the nearest values that add up.
 
+        Sums of children equal their parent's value up to rounding. Without `second` the weights `extra` still count,
+        for targets of 0. ``O(n columns)``.
+
         Parameters
         ----------
         values

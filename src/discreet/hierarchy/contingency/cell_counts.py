@@ -66,7 +66,10 @@ class CellCounts:
         return f"CellCounts({repr(self.frame)[11:-1]}; counts are private)"
 
     def of_regions(self, marginal: Marginal) -> NDArray[np.int64]:
-        """Add up to ``(n_nodes, entries)``: a marginal of every region."""
+        """Add up the counts to a marginal of every region: ``(n_nodes, entries)`` int64, a new array; private.
+
+        `marginal` holds places of attributes in the domain, ascending; empty for the total. Linear in the counts.
+        """
         part = self.frame.domain.project(self.counts, marginal)
         return np.asarray(self.frame.tree.totals(part), dtype=np.int64)
 

@@ -86,6 +86,9 @@ class Solved:
 def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 0.01) -> Solved:
     """Run the alternating direction method of multipliers.
 
+    Returns after `rounds` even if the residual, in records, is above `tol`; the result states it, and
+    nothing is raised.
+
     Parameters
     ----------
     task
@@ -143,6 +146,9 @@ def proved(
     task: Siblings, solved: Solved, tables: NDArray[np.int64], basis: InteractionBasis
 ) -> tuple[float, float, float]:
     """Bound the objective of whole tables and their distance from the best, outwards.
+
+    Raises SolverError for tables that are negative, or positive where no record may be. Two transforms of all
+    children.
 
     Parameters
     ----------

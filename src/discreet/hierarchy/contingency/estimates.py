@@ -67,11 +67,17 @@ class InteractionBasis:
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the coefficients of rows of cells, ``(rows, cells)`` both: cells times the sum of categories a row."""
+        """Return the coefficients of rows of cells, ``(rows, cells)`` float64 both; a new array.
+
+        ``O(rows cells)`` times the sum of the sizes of `blocks`.
+        """
         return self._apply(cells, transposed=False)
 
     def backward(self, coefficients: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the cells of rows of coefficients, ``(rows, cells)`` both: cells times the sum of categories a row."""
+        """Return the cells of rows of coefficients, ``(rows, cells)`` float64 both.
+
+        The inverse of :meth:`forward`, a new array. ``O(rows cells)`` times the sum of the sizes of `blocks`.
+        """
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
@@ -153,6 +159,8 @@ class Upward:
 def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
     """Estimate each region from its subtree: the mean of its marginals, then the pass up.
 
+    Without `look_below` the means are those of each region's own measurements, and a public total is not used.
+
     Parameters
     ----------
     measured
@@ -197,6 +205,8 @@ def combine(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimate a region from its own measurements and the estimates of the regions below it, as machines send them.
 
+    Linear in the cells for each region below, of which there must be one at least, all with positive precisions.
+
     Parameters
     ----------
     own
@@ -232,6 +242,8 @@ def estimate(
     measured: MeasuredTables, *, zeros: Literal["held", "free"] = "held"
 ) -> NDArray[np.float64]:
     """Estimate every cell of every region by generalized least squares: unbiased, consistent, and of either sign.
+
+    As :func:`upward`, and as much again for the way down; with zeros held as ``exact.estimate_held``.
 
     Parameters
     ----------
@@ -288,6 +300,8 @@ def _own_means(
     """Return the weighted mean of the measured marginals of each region as coefficients, ``(regions, cells)`` floats.
 
     The weights are the region's own, without those of its subtree. ``O(regions cells)`` for each marginal at most.
+
+    `weights` and `basis` are of the domain of `measured`.
     """
     frame = measured.frame
     domain = frame.domain

@@ -110,7 +110,11 @@ class ExactFit:
         self._values: Tables | None = None
 
     def cells_of(self, questions: NDArray[Any]) -> NDArray[Any]:
-        """Spread questions about the marginal: ``(questions, possible combinations, regular entries)``."""
+        """Reorder questions about the marginal to ``(questions, possible combinations, regular entries)``.
+
+        `questions` are ``(questions, entries)`` of Python integers; combinations are those of the marginal's
+        irregular attributes. Linear in the result.
+        """
         domain, layout = self.measured.frame.domain, self.layout
         inside, _ = layout.parts(self.marginal)
         shaped = questions.reshape(len(questions), *domain.shape_of(self.marginal))
@@ -166,10 +170,10 @@ class ExactFit:
             raise InvalidProblemError("by", expected, count(numbers))
 
     def solve(self, subset: Marginal, dtype: Any = object) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
-        """Solve one interaction.
+        """Solve one interaction, the set `subset` of regular attributes, for all regions.
 
-        ``(regions, combinations, entries)`` of `dtype`, times the unit to the power of 2 depth + 2. One pass up the
-        tree and one down, with a product of a matrix of combinations a region.
+        Returns ``(regions, combinations, entries)`` of `dtype`, times the unit to the power of 2 depth + 2. One pass
+        up the tree and one down, with a product of a matrix of combinations a region.
         """
         up, sums = self._up(subset, dtype)
         self._down(subset, up, sums)
@@ -247,6 +251,9 @@ class ExactFit:
 
     def noises(self, question: NDArray[Any], regions: Mapping[int, int]) -> list[NoisePart]:
         """List every noise of an answer for a combination of regions, with its exact coefficient.
+
+        Returns one part for each marginal and kind of region on the way; a coefficient over `scale` is that of a
+        noise. A pass over the paths of kinds of subtrees, with a matrix product for each marginal and interaction.
 
         Parameters
         ----------
@@ -377,6 +384,9 @@ def _times(matrix: NDArray[Any], tables: NDArray[Any]) -> NDArray[Any]:
 
 def estimate_held(measured: MeasuredTables) -> NDArray[np.float64]:
     """Estimate every cell of every region with structural zeros held at zero, in floats.
+
+    Raises InvalidProblemError for more than 512 possible combinations of the attributes in structural zeros, or
+    weights beyond 2^22 numbers.
 
     Returns
     -------

@@ -77,15 +77,12 @@ def expected_errors(
     guarantee: PureDP | ZeroConcentratedDP,
     workload: Workload | None = None,
 ) -> tuple[ExpectedError, ...]:
-    """Errors of each marginal of each level: a public fact, known before a record is read.
+    """Compute the standard error of each marginal on each level, in records.
 
-    Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
-
-    `guarantee` sets the noise, `workload` what was asked for. Standard deviations, in records; the cost grows with
-    kinds of regions times interactions, not with regions.
-
-    `guarantee` sets the noise, `workload` what was asked for. Standard deviations, in records; the cost grows with
-    kinds of regions times interactions, not with regions.
+    A public fact, known before a record is read. Structural zeros are left out of this fit: answers that hold them at
+    zero are as precise or more so. `guarantee` sets the noise, `workload` what was asked for, by default what is
+    measured. Returns one for each level and marginal, the root's first. The cost grows with kinds of regions times
+    interactions, not with regions.
 
     Examples
     --------
@@ -132,6 +129,9 @@ def expected_errors(
 
 def entry_errors(frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP) -> NDArray[np.float64]:
     """Array ``(n_nodes, marginals)``: standard error of the unbiased estimate of one entry, rounded up.
+
+    In records, by node and in the order of ``frame.marginals``; 0 for the root's total where it is public. Structural
+    zeros are left out of the fit. The cost grows with kinds of regions times interactions.
 
     Examples
     --------
@@ -193,7 +193,9 @@ def expected_rows(
 ) -> list[dict[str, Any]]:
     """Return the standard errors of a workload's tables as plain values, one mapping for each level and marginal.
 
-    With `count` each has the coefficient of variation of a count of that size too.
+    Keys: ``level`` (1 for the root), ``marginal`` (name), ``entries``, ``regions``, and in records ``standard_error``
+    (root mean square over the regions), ``largest`` and ``naive``. With `count`, a positive count, also
+    ``coefficient_of_variation``: ``largest`` over `count`. InvalidProblemError for another `count`.
     """
     if count is not None:
         positive_count(count, "count")
@@ -216,9 +218,9 @@ def expected_rows(
 
 
 def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
-    """Return one line of text for each row, level and marginal, of expected errors.
+    """Return one line of text for each row of :func:`expected_rows`: level, marginal, entries and standard error.
 
-    `count` is the number of records, if known.
+    `count` is the size of a count for which the rows give a coefficient of variation, or ``None``.
     """
     lines = []
     for row in rows:

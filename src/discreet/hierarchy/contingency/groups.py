@@ -35,6 +35,9 @@ def read_groups(
 ) -> Grouped:
     """Read ``{"of": attribute, "groups": {group: categories}}``.
 
+    Returns the fine attribute, the names of the groups, the place of the group of each fine category, and the
+    structural zeros. Linear in the categories.
+
     Parameters
     ----------
     name
@@ -96,6 +99,9 @@ def read_groups(
 
 def read_domain(data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
     """Read a domain as :meth:`Domain.from_dict` does, coarsened attributes among its lists.
+
+    A group and a category of another one are a structural zero of the result, beside the stated zeros; its
+    `groups` have the fine attribute of each coarsened one, and the place of the group of each fine category.
 
     Parameters
     ----------

@@ -96,7 +96,11 @@ def half_width(
 
 
 def excess(b: float, turn: float) -> float:
-    """Divide the log-moment of a discrete Laplace noise by that of a Gaussian one of its variance, rounded up."""
+    """Divide the log-moment of a discrete Laplace noise by that of a Gaussian one of its variance, rounded up.
+
+    `b` is the scale, `turn` the argument of both, a rate times a coefficient. At least 1; infinite where the moment
+    is.
+    """
     if turn > _MAX_ARGUMENT:
         return math.inf
     # 1 - q from below: kappa and the variance, which is kappa, from above. expm1 keeps its digits for large scales.

@@ -202,9 +202,6 @@ def log_characteristic(
     `turns` ``(n,)`` are the angles s over 2 pi; `scale` is b, or the variance of Gaussian noise. Returns ``(n,)``
     floats, at most 0. ``O(n)``.
 
-    `turns` ``(n,)`` are the angles s over 2 pi; `scale` is b, or the variance of Gaussian noise. Returns ``(n,)``
-    floats, at most 0. ``O(n)``.
-
     Examples
     --------
     >>> log_characteristic(np.array([0.5, 1.0]), 3.0, "laplace").round(3).tolist()

@@ -136,6 +136,8 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
     :math:`\sigma^2 = \Delta_2^2 / (2 f \rho)` for Gaussian noise; ``None`` where the share is 0. Strata are those of
     :attr:`TableFrame.strata`.
 
+    Returns a mapping from each marginal to a tuple with one exact scale for each stratum.
+
     Raises
     ------
     InvalidProblemError
@@ -176,7 +178,11 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
 
 
 def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...]:
-    """Return a sentence on the noise of each level and marginal, the root first: law, scale and part of the budget."""
+    """Return a sentence on the noise of each level and marginal, the root first: law, scale and part of the budget.
+
+    `guarantee` sets the scales; InvalidProblemError as :func:`marginal_scales`. Not measured marginals are named as
+    such.
+    """
     domain = frame.domain
     law = (
         "Laplace noise of scale"
@@ -292,7 +298,12 @@ class MeasuredTables:
         return None if scale is None else variance_of(scale, self.noise)
 
     def parameters(self) -> dict[str, Any]:
-        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
+        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee.
+
+        Keys: ``noise``, ``neighbors``, ``max_rows``, ``total``, ``residuals`` (only if True), and by name of marginal
+        ``shares`` (texts of fractions by level or kind) and ``scales`` (by stratum; ``"none"`` where nothing is
+        measured).
+        """
         frame = self.frame
         return {
             "noise": self.noise,
@@ -312,6 +323,8 @@ def measure(
     data: CellCounts, guarantee: DPForPersons, *, bits: UniformSource | None = None
 ) -> MeasuredTables:
     """Measure the marginals of every region with their shares of the budget.
+
+    Raises InvalidProblemError as :func:`marginal_scales`.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class BestFrame(NamedTuple):
 
 
 def pruned(tree: Tree, depth: int) -> Tree:
-    """A tree without what is below a level.
+    """Return a tree without the regions below level `depth`, where the root's is 0; `tree` itself if there are none.
 
     Examples
     --------
@@ -80,6 +80,10 @@ def best_frame(
     total: int | None = None,
 ) -> BestFrame:
     """Choose the shares for a workload.
+
+    Returns the frame, and the record of the proof; ``None`` for Laplace noise, structural zeros, stated `levels`, or
+    more than 700 kinds of leaves. One search for prices and up to four for shares, each of at most 3,000 passes over
+    kinds of regions times interactions.
 
     Parameters
     ----------
@@ -155,6 +159,8 @@ def _searched(
 
     `bound` holds prices, weights and a bound; `allowed` is 0 where nothing may be measured, and `fixed` the parts of
     levels, or ``None``.
+
+    `program` is the loss and its caps, `measured` the marginals that may be measured.
     """
     prices, pushes, least = bound
     start = allowed
@@ -173,7 +179,7 @@ def _searched(
 
 
 def _spread(program: Program, measured: tuple[Marginal, ...], shares: Floats) -> Floats:
-    """Variances of the asked entries."""
+    """Return the variances of an entry of the asked marginals, ``(kinds, asked)``, for shares ``(kinds, measured)``."""
     precision = program.precision(shares, program.bought(measured))
     return np.asarray(program.spread(precision)[0] @ program.entry.T)
 
@@ -224,7 +230,8 @@ def _program(
 ) -> Program:
     """Return the program of a workload: weights ``(kinds, tables)`` by kind of region, the loss, and caps of variances.
 
-    `squared` tells that noise is Gaussian. With `free`, nobody is asked for a root total that no neighbor moves.
+    `squared` tells that noise is Laplace: variances then go with the inverse square of a share. With `free` the
+    root's total has weight 0, since no neighbor moves it.
     """
     targets = tuple(workload.tables)
     each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T
@@ -295,6 +302,8 @@ def _within_caps(
 
     `shares` and the result are ``(kinds, measured)``. At most 41 mixtures, each with the variances of all kinds; with
     `fixed` parts of levels, or without caps, nothing is mixed.
+
+    The last mixture, equal parts, is returned even if it exceeds a cap. `allowed` is 0 where nothing may be measured.
     """
     kinds = program.kinds
     if not math.isfinite(program.caps):
@@ -350,6 +359,9 @@ def _record(
 
     Any prices and weights prove a bound. `prices` are ``(kinds,)``, `pushes` ``(kinds, tables)``, the weights of
     variances; with `free` the root's total has weight 0.
+
+    Keys: ``loss``, ``tables`` (weights by name and level, as texts), ``prices`` and ``weights`` (numbers of six
+    digits).
     """
     tables = {}
     for q, each in workload.tables.items():

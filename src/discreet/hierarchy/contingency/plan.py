@@ -160,21 +160,33 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         return (*lines, GROUPS_OF_REGIONS) if uneven and far else lines
 
     def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:
-        """Standard errors of each asked table, beside those of independent noise with equal parts, in plain values.
+        """List the standard errors of each asked table, beside those of independent noise with equal parts.
 
         Parameters
         ----------
         count
-            A count, for which the coefficient of variation is given: the standard error over it.
+            A positive count, for which the coefficient of variation is given: the largest standard error over it.
+
+        Returns
+        -------
+        list of dict
+            One for each level and asked table: ``level`` (1 for the root), ``marginal``, ``entries``, ``regions``;
+            in records ``standard_error``, ``largest``, ``naive``; with `count` also ``coefficient_of_variation``.
         """
         return expected_rows(self.frame, self.expected_errors(), count)
 
     def expected_lines(self, count: int | None = None) -> list[str]:
-        """The same in words."""
+        """Return the errors of :meth:`expected_rows` in words: one line for each level and asked table.
+
+        `count` as there.
+        """
         return expected_lines(self.expected_rows(count), count)
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
-        """Plan the same release for another guarantee."""
+        """Plan the same release for another guarantee: the shares stay, the scales of the noise follow the guarantee.
+
+        The record of the proof is dropped for pure differential privacy. Raises InvalidProblemError as :func:`plan`.
+        """
         record = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
         return replace(self, guarantee=guarantee, record=record)
 
@@ -194,7 +206,11 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         return count_cells(source, self.frame, self.columns)
 
     def draw(self, counted: CellCounts, how: Drawing) -> Release[RegionTables]:
-        """Draw the noise, make whole tables, and check them, without any charge."""
+        """Draw fresh noise, make whole tables, and verify them; nothing is charged.
+
+        `counted` is private; `how` has the chance, threads, progress and what to keep. A failed check is in the
+        certificate of the release, not raised. The cost is that of the method.
+        """
         measured = measure(counted, self.guarantee, bits=how.bits)
         solve = self.method.solve
         result = solve(measured, threads=how.threads, on_progress=how.on_progress)
@@ -257,6 +273,8 @@ def plan(
     refuse_rows: bool = False,
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
+
+    Searches of at most 3,000 steps, each over kinds of regions times interactions; with `shares` none.
 
     Parameters
     ----------
@@ -425,6 +443,8 @@ def _parts(
 
     `shares` are one list or mapping for all levels, or one for each. Refuses other numbers of them, or a marginal
     twice.
+
+    `marginals` are names, for all levels or for each, by default the cells; `levels` the part of each level.
     """
     by_level = level_shares(n_levels - 1, levels)
     listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")

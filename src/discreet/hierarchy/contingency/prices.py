@@ -73,7 +73,11 @@ def find_prices(
 
 
 def _bound(program: Program, variances: Floats, weights: Floats) -> float:
-    """Return the lower bound on the loss that dual weights prove, with the variances of marginals and their weights."""
+    """Return the lower bound on the loss that dual weights prove, in the units of the loss.
+
+    `variances` are those at the best information, `weights` the dual ones, both ``(kinds, asked)``. A float, not
+    rounded outwards. Linear.
+    """
     cells = program.domain.size
     if program.loss == "deviations":
         total = float(

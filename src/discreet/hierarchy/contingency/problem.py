@@ -199,7 +199,7 @@ class Domain:
         *,
         zeros: Sequence[Mapping[str, Sequence[str]]] = (),
     ) -> Domain:
-        """Read lists of categories by attribute, such as from JSON.
+        """Read categories by attribute, such as from JSON; InvalidProblemError for other types, names or categories.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class Domain:
     def project(
         self, tables: NDArray[Any], marginal: Marginal, given: Marginal | None = None
     ) -> NDArray[Any]:
-        """Add up tables of cells, or of another marginal, to a marginal.
+        """Add up tables of cells, or of another marginal, to a marginal; linear in `tables`, and may be a view of them.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class Domain:
         return np.asarray(places_in_marginal, dtype=np.int64)
 
     def labels(self, marginal: Marginal) -> list[tuple[str, ...]]:
-        """List the categories of each entry of a marginal, the last attribute changing fastest."""
+        """List a tuple of categories for each entry of a marginal, the last attribute fastest; linear in these."""
         shape = self.shape_of(marginal)
         return [
             tuple(self.attributes[at].categories[k] for at, k in zip(marginal, index, strict=True))
@@ -356,7 +356,7 @@ class Domain:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as :meth:`from_dict` reads them; attributes as pairs, whose order no JSON file loses."""
+        """Return ``attributes``, pairs of name and categories, and ``zeros``, for :meth:`from_dict`; no groups."""
         return {
             "attributes": [[one.name, list(one.categories)] for one in self.attributes],
             "zeros": [{name: list(listed) for name, listed in one.items()} for one in self.zeros],
@@ -585,7 +585,7 @@ class TableFrame(RegionFrame):
 
 
 def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
-    """Return the kinds of n regions: numbers from 0 without a gap, 0 for the root alone; refuse others."""
+    """Return the kinds of `n` regions, `given` as numbers from 0 without a gap, 0 for the root alone; refuse others."""
     kinds = tuple(int(one) for one in given)
     if (
         len(kinds) != n

@@ -118,6 +118,10 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
 
     Rows that do not count are left out, and their number is written to standard error, marked as private.
 
+    Of each person whose column is named `max_rows` rows count, drawn at random. Raises InvalidProblemError for
+    missing columns or categories that no cell tells apart, and for rows that do not count if `columns.refuse_rows`.
+    One pass over the rows, and a join for each attribute.
+
     Parameters
     ----------
     source
@@ -211,7 +215,10 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
 
 
 def keep_rows(table: nw.DataFrame[Any], max_rows: int, key: bytes = b"") -> nw.DataFrame[Any]:
-    """Mark the rows of a person that could count, but for `max_rows` at random; the key is that of ``nth_rows``."""
+    """Mark the rows of each person that could count, but for `max_rows` at random, with reason 4; return a new table.
+
+    `table` is of :func:`placed_rows`, collected; the key is that of ``nth_rows``, fresh by default. Sorts the rows.
+    """
     numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL], key)
     beyond = (nw.col(WHY) == 0) & (nw.col("discreet nth") >= max_rows)
     return numbered.with_columns(nw.when(beyond).then(nw.lit(4)).otherwise(nw.col(WHY)).alias(WHY))
@@ -221,6 +228,8 @@ def count_placed(table: Table, frame: TableFrame) -> tuple[NDArray[np.int64], Co
     """Count rows of :func:`placed_rows`: int64 ``(n_leaves, n_cells)`` by lowest region and cell, others by the reason.
 
     One pass over the rows. Private.
+
+    `table` may be lazy. Reasons are numbers from 1 on, as in :func:`placed_rows`.
     """
     fine = nw.col(WHY) == 0
     # Rows that do not count are one group for each reason.

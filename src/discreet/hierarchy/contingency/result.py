@@ -181,12 +181,19 @@ class RegionTables:
         ]
 
     def marginal(self, text: str) -> NDArray[np.int64]:
-        """Return a marginal of every region, such as ``"sex:age_band"``: sums of cells, ``(n_nodes, entries)``."""
+        """Return a marginal of every region, such as ``"sex:age_band"``: sums of cells, ``(n_nodes, entries)``.
+
+        InvalidProblemError for unknown attributes. Linear in the cells; for all attributes a read-only view of the
+        cells.
+        """
         domain = self.frame.domain
         return np.asarray(domain.project(self.cells, domain.marginal(text)), dtype=np.int64)
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
         """Return the tables as one table: one row for each marginal, region and entry.
+
+        `backend` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``, each if it is installed, or ``"dict"``. Linear in
+        the rows.
 
         Returns
         -------
@@ -213,6 +220,8 @@ class RegionTables:
         The standard error is that of the unbiased estimate of the entry: a public fact. The class follows from its
         ratio to the published count, which is biased where counts are small.
 
+        A structural zero has the error 0. Raises InvalidProblemError for another backend. Linear in the rows.
+
         Parameters
         ----------
         guarantee
@@ -235,7 +244,10 @@ class RegionTables:
     def count_by_reliability(
         self, guarantee: PureDP | ZeroConcentratedDP
     ) -> dict[tuple[int, str], list[int]]:
-        """Return for each level and marginal the number of counts in each class of reliability, the best first."""
+        """Return the number of counts in each class of reliability, by level (1 for the root) and name of the marginal.
+
+        Each is a list of three, the best class first; `guarantee` is that of the release. Linear in the counts.
+        """
         tree, names, made = self.frame.tree, map(self.frame.domain.name, self.frame.marginals), {}
         for name, (_, _, classes) in zip(names, self._classified(guarantee), strict=True):
             for level in range(tree.depth + 1):
@@ -246,7 +258,11 @@ class RegionTables:
     def _classified(
         self, guarantee: PureDP | ZeroConcentratedDP
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
-        """Yield for each marginal counts, standard errors and classes: ``(n_nodes, entries)`` each."""
+        """Yield for each marginal counts, standard errors and classes: ``(n_nodes, entries)`` each.
+
+        The cost grows with the counts, and with kinds of regions times interactions; `guarantee` is that of the
+        release.
+        """
         domain = self.frame.domain
         possible = domain.possible[None].astype(np.int64)
         by_marginal = entry_errors(self.frame, guarantee).T[..., None]
@@ -260,6 +276,8 @@ class RegionTables:
         """Return rows whose tables are exactly the published ones: each count of a cell as that many rows.
 
         The rows follow from the published cells alone, in the order of regions and cells; see :data:`NO_PEOPLE`.
+
+        Columns of regions beyond the depth of the tree are left out. Linear in the number of rows.
 
         Parameters
         ----------
@@ -306,7 +324,7 @@ class RegionTables:
 
 
 def refuse_many_rows(rows: int, argument: str) -> None:
-    """Raise InvalidProblemError if there would be more rows than :data:`MAX_ROWS`."""
+    """Raise InvalidProblemError about `argument` if `rows` is above :data:`MAX_ROWS`."""
     if rows > MAX_ROWS:
         raise InvalidProblemError(argument, f"at most {count(MAX_ROWS)} rows", count(rows))
 
@@ -315,6 +333,8 @@ def marginal_columns(frame: TableFrame, marginals: Sequence[Marginal]) -> list[C
     """Return the columns of a table with a row for each marginal, region and entry, as codes and words.
 
     Linear in the rows. The word of an attribute is empty where the marginal adds it up.
+
+    They are ``level``, ``region``, ``marginal``, and one for each attribute.
     """
     domain, tree = frame.domain, frame.tree
     widths = [domain.size_of(q) for q in marginals]

@@ -37,6 +37,8 @@ ONE = 1 << 20
 def as_units(tables: NDArray[np.float64], parent: NDArray[np.int64]) -> NDArray[np.int64]:
     """Write non-negative tables in whole units, so that they add up to the parent exactly.
 
+    Raises SolverError if a number would be negative. Linear in the cells.
+
     Parameters
     ----------
     tables
@@ -92,6 +94,8 @@ def round_root(
 ) -> NDArray[np.int64]:
     """Round one table: every entry of a chain of marginals to its floor or ceiling, the largest fractions up.
 
+    Without `total` the sum is rounded, halves up. A sort of the entries of each marginal in the chain.
+
     Parameters
     ----------
     tables
@@ -136,6 +140,8 @@ def round_root(
 def round_largest(units: NDArray[np.int64], parent: NDArray[np.int64]) -> NDArray[np.int64]:
     """Round every cell down or up, up for the children with the largest fractions.
 
+    A stable sort of the children for each cell.
+
     Parameters
     ----------
     units, parent
@@ -169,6 +175,8 @@ def by_exchanges(
     The precision :math:`\sum_S a_S E_S` is :math:`\sum_q v_q M_q^T M_q` with :math:`v_q c_q = \sum_{S \supseteq q}
     (-1)^{|S \setminus q|} a_S`, so that the objective is a weighted sum of squares of the errors of marginals; a unit
     that moves changes one entry of each.
+
+    `cells` are changed in place and returned; no unit goes where a record may not be.
 
     Parameters
     ----------

@@ -87,14 +87,21 @@ class RegionKinds:
         return bool(len(self.parents) == self.levels[-1] + 1)
 
     def down(self, rows: Floats) -> Floats:
-        """Return the sums along the path from the root to each kind, ``(kinds, ...)``; a new array."""
+        """Return the sums of `rows` ``(kinds, ...)`` along the path from the root to each kind.
+
+        A new array of that shape.
+        """
         sums = rows.copy()
         for part, above in self.steps:
             sums[part] += sums[above]
         return sums
 
     def up(self, rows: Floats) -> Floats:
-        """Return the sums of the leaves' numbers below one region of each kind, ``(kinds, ...)``; a new array."""
+        """Return for one region of each kind its own number and those below it, added up; a new array ``(kinds, ...)``.
+
+        `rows`, of the same shape, has a number for a region of each kind; where only leaves have one, sums over
+        leaves. Linear.
+        """
         sums = rows.copy()
         for part, above in reversed(self.steps):
             np.add.at(sums, above, (sums[part].T * self.each[part]).T)
@@ -103,6 +110,8 @@ class RegionKinds:
 
 def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> RegionKinds:
     """Divide regions into kinds: equal ones have equal subtrees and marks, and the same kinds above them.
+
+    `marks` has a number for each region, by default equal ones. Linear in the regions, but for sorts of siblings.
 
     Examples
     --------
@@ -256,7 +265,12 @@ class Program:
         return made
 
     def spread(self, precision: Floats) -> tuple[Floats, Floats, Floats]:
-        """Variances of the interactions in a region of each kind; inverse precision of its subtree, precision below."""
+        """Return what precisions ``(kinds, interactions)`` of own measurements give.
+
+        Three arrays of this shape, linear. They are the variance of each interaction in a region of each kind, from
+        all measurements; the inverse precision of its subtree; and the precision of the sum of the regions below it,
+        0 for leaves.
+        """
         kinds = self.kinds
         total, below = precision.copy(), np.zeros_like(precision)
         for part, above in reversed(kinds.steps):
@@ -309,6 +323,9 @@ def best_shares(
     patience: int = 150,
 ) -> tuple[Floats, float]:
     """Find shares of measured marginals in regions of each kind.
+
+    Where no step meets the caps, the shares need not. At most `steps` passes over kinds of regions times
+    interactions.
 
     Parameters
     ----------

@@ -120,7 +120,10 @@ class ZeroLayout:
         return possible, place.reshape(-1)
 
     def sums(self, marginal: Marginal) -> NDArray[np.int64]:
-        """Write down :math:`B_q`: ``(possible entries, combinations)`` of 0 and 1."""
+        """Return the matrix :math:`B_q` that adds combinations up to a marginal.
+
+        ``(possible entries, combinations)``, 0 or 1.
+        """
         possible, place = self.entries(marginal)
         return np.asarray(place == np.arange(len(possible))[:, None], dtype=np.int64)
 

@@ -63,6 +63,8 @@ _NEEDED = ("noise", "neighbors", "max_rows", "shares", "scales")
 def verify(release: Release[Any]) -> Certificate:
     """Check a release of tables: the tables by themselves, and the guarantee by the scales of the noise.
 
+    Linear in the cells, for each marginal, and in the regions; with a record of a workload that of ``proved_loss``.
+
     Parameters
     ----------
     release
@@ -136,6 +138,8 @@ def verify_tables(
     published: Mapping[Marginal, NDArray[np.int64]] | None = None,
 ) -> Certificate:
     """Check tables by their own numbers and the public facts.
+
+    A measured marginal that `published` lacks counts as one wrong entry. Linear in the cells, for each marginal.
 
     Parameters
     ----------
@@ -232,6 +236,8 @@ def verify_guarantee(
     :math:`\Delta_1 = k` and :math:`\Delta_2^2 = k^2`; a replaced person is one less and one more, which doubles both,
     but for the total of the root, where they cancel.
 
+    Where shares are by kind of region, so are the scales. Linear in the regions, and marginals times strata.
+
     Parameters
     ----------
     frame
@@ -307,6 +313,8 @@ def verify_guarantee(
 
 def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type draws noise, and is not imported here
     """Check kept measurements: the arithmetic of their guarantee, and values where nothing was measured.
+
+    Raises InvalidProblemError as :func:`verify_guarantee`. Linear in the values.
 
     Parameters
     ----------
@@ -402,6 +410,8 @@ def _cost(
     """Return what the marginals of the regions of a stratum cost a person: epsilon, or rho for Gaussian noise.
 
     Residuals with Laplace noise are refused.
+
+    `scales` are by marginal and stratum, ``None`` where nothing is measured, which costs nothing. Exact.
     """
     squared = noise == "gaussian"
     k = frame.max_rows

@@ -94,13 +94,23 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
     guarantee
         The claim.
     stated
-        ``loss``, ``tables`` (for each name its weight on each level, fractions as text), ``prices`` (whole numbers, for
-        each kind of region; only those of leaves count) and ``weights`` (by name, whole numbers for each kind).
+        ``loss``, ``tables`` (for each name its weight on each level, fractions as text), ``prices`` (a number from 0 on
+        for each kind of region; only those of leaves count) and ``weights`` (by name, such numbers for each kind).
+
+    Returns
+    -------
+    ProvedLoss
+        In the units of the loss at the rho of `guarantee`; ``"against-naive"`` is a quotient of variances.
 
     Raises
     ------
     InvalidProblemError
-        For a record of another form, another guarantee, structural zeros, or regions of one level that differ.
+        For a record of another form, another guarantee, structural zeros, regions with equal subtrees whose shares
+        differ, or a loss that floats cannot bound.
+
+    Complexity
+    ----------
+    For each interaction of the asked tables a singular value decomposition for each block of kinds of regions.
     """
     if not isinstance(guarantee, ZeroConcentratedDP) or not frame.domain.possible.all():
         raise InvalidProblemError("workload", "Gaussian noise and no structural zeros", "others")
@@ -165,7 +175,10 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
 def loss_in_words(
     what: str, proved: ProvedLoss, neighbors: str, max_rows: int = 1
 ) -> tuple[str, ...]:
-    """Return two sentences on the proved loss and its bounds; `what` names the loss."""
+    """Return two sentences on the proved loss and its bounds; `what` names the loss.
+
+    `neighbors` and `max_rows` name the datasets of which the second sentence holds; numbers are rounded outwards.
+    """
     datasets = "all datasets"
     if neighbors == "replace-person":
         records = "a record" if max_rows == 1 else f"a person with {max_rows} records"
@@ -245,6 +258,8 @@ def _read_prices(
 
     Small ones are 0, or raised to the least that is allowed. Raises InvalidProblemError for other shapes, negative or
     infinite numbers, or zeros only.
+
+    `stated` is the record, with ``prices``, ``weights`` and ``tables``.
     """
     expected = "prices and weights for each kind of region, none negative"
     try:
@@ -443,5 +458,5 @@ def _size(frame: TableFrame, marginal: Marginal) -> int:
 
 
 def name_of_marginal(frame: TableFrame, marginal: Marginal) -> str:
-    """Return the name of a marginal in records."""
+    """Return the name of a marginal in records: its attributes with colons between them, or ``total``."""
     return ":".join(frame.domain.attributes[at].name for at in marginal) or "total"

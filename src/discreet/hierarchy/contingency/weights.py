@@ -98,6 +98,9 @@ def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Margin
 def table_weights(measured: MeasuredTables) -> TableWeights:
     """Return the weights for the noise of a measurement, best up to ``2^-40``; they depend on public facts alone.
 
+    They are int64 in units of ``2^-40``, but `precision`, which is in floats. Raises InvalidProblemError for more
+    than ten attributes. Linear in the regions and marginals, for each of ``2^attributes`` interactions.
+
     Parameters
     ----------
     measured
@@ -132,9 +135,10 @@ def table_weights(measured: MeasuredTables) -> TableWeights:
 def _tree_weights(
     measured: MeasuredTables, precision: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return theta, beta and total precision, ``(interactions, nodes)`` each, from the precisions of the measurements.
+    """Return theta, beta and total precision, ``(nodes, interactions)`` each, from the precisions of the measurements.
 
-    Theta is a region's own share in its mix with those below it, beta its share in what its parent has more.
+    `precision` has the same shape. Theta is a region's own share in its mix with those below it, beta its share in
+    what its parent has more. Linear.
     """
     tree = measured.frame.tree
     total, theta, beta = precision.copy(), np.ones(precision.shape), np.ones(precision.shape)
@@ -182,10 +186,10 @@ def _whole_parts(
 
 
 def _shares_of_children(measured: MeasuredTables, beta: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round the parts of siblings ``(nodes,)`` to integers that add up to `UNIT`.
+    """Round the parts of siblings, ``(nodes, interactions)``, to integers that add up to `UNIT`; same shape.
 
-    The first sibling takes the remainder. `beta` ``(nodes,)`` are the parts as floats, 1 in all for the children of a
-    parent. ``O(nodes)``.
+    The first sibling takes the remainder. `beta` has the parts as floats, 1 in all for the children of a parent.
+    Linear.
     """
     tree = measured.frame.tree
     parts = np.floor(beta * UNIT).astype(np.int64)

@@ -55,7 +55,11 @@ class TableMethod(Protocol):
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables from noisy values and public facts alone; `threads` solve the parents of a level."""
+        """Compute whole tables that add up from noisy values and public facts alone.
+
+        Post-processing, which costs no budget. `threads` solve the parents of a level, on which the result must not
+        depend; `on_progress` is called with each stage.
+        """
         ...
 
 
@@ -97,7 +101,12 @@ class Descent:
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables; see :func:`whole`. `threads` solve the parents of a level."""
+        """Compute whole tables that add up, with a proved gap for each level; see :func:`whole`.
+
+        `threads` solve the parents of a level; the result does not depend on them. `on_progress` is called with each
+        level. At most `rounds` transforms of all regions, forward and back. InvalidProblemError for `threads` or
+        `rounds` below 1.
+        """
         return whole(measured, rounds=self.rounds, threads=threads, on_progress=on_progress)
 
 
@@ -110,6 +119,9 @@ def whole(
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RegionTables:
     """Compute non-negative whole tables of all regions, with a proved gap for each level.
+
+    Raises InvalidProblemError for `threads` or `rounds` below 1, or without `look_below` where a level does not
+    measure its cells.
 
     Parameters
     ----------
@@ -163,6 +175,8 @@ def whole_below(
     threads: int = 1,
 ) -> RegionTables:
     """Compute whole tables of all regions below a root whose table is stated: the part of one machine of a cluster.
+
+    ``rounds`` transforms of all regions below the root, forward and back, and one pass of rounding.
 
     Parameters
     ----------

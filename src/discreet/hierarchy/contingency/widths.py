@@ -78,6 +78,9 @@ class Widths:
     def of(self, question: NDArray[Any], regions: Mapping[int, int]) -> tuple[Fraction, Fraction]:
         """Return the variance of the noise of an answer, and the half-width of its interval.
 
+        The variance, in squared records, is an upper bound; the half-width, in records, is rounded up. Both are exact
+        fractions, computed once for answers with the same noise by :func:`noise_of_answer` and the law of the groups.
+
         Parameters
         ----------
         question
@@ -200,10 +203,10 @@ def _law_of(
 
 
 def _grouped(found: Mapping[tuple[float, float], list[NDArray[np.float64]]]) -> tuple[Group, ...]:
-    """Collect (coefficient, number, scale, variance) of noises, those with the most variance first.
+    """Collect (coefficient, number, scale, variance) of noises, those with the most variance first, at most 128.
 
-    `MAX_GROUPS` at most. `found` maps scale and variance to ``(2, m)`` arrays: absolute coefficients, and how often
-    each occurs. A sort of all.
+    `found` maps scale and variance to ``(2, m)`` arrays: absolute coefficients, and how often each occurs. A sort of
+    all.
     """
     groups: list[Group] = []
     for (scale, variance), stacks in found.items():

@@ -65,7 +65,7 @@ class Workload:
 
 
 def read_lists(text: str | None) -> Any:  # noqa: ANN401 - a list, a list of lists, or nothing
-    """Read a list between commas, or one for each level between semicolons; ``None`` for ``None``."""
+    """Read `text`, words between commas, as a list; with semicolons a list for each level. ``None`` for ``None``."""
     if text is None:
         return None
     lists = [[word.strip() for word in part.split(",") if part.strip()] for part in text.split(";")]
@@ -97,6 +97,9 @@ def read_workload(
     loss: str | None = None,
 ) -> Workload:
     """Read a workload.
+
+    The weight of an asked table is from 1e-15 to 1e15, never 0: leave the table out; a level may have 0. Without
+    `loss` no asked entry may be less precise than with independent noise: the workload is then `capped`.
 
     Parameters
     ----------

@@ -388,6 +388,8 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     """Replace the centers, in place, by the best counts in their windows, for the `roots` given, or free ones.
 
     Arrays are as of :func:`tops`; ``roots`` is ``(sizes,)`` or empty. The cost is linear in all windows on average.
+
+    Windows have `half` steps of `step` groups on either side; `ys` is ``(sizes, nodes)``.
     """
     for s in range(len(ys)):
         x = centers[s]

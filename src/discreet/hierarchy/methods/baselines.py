@@ -36,7 +36,10 @@ class RawNoisy:
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Return a copy of the noisy counts ``(nodes, sizes)``; they may be negative, and need not add up."""
+        """Return a copy of the noisy counts, int64 ``(nodes, sizes)``; they may be negative, and need not add up.
+
+        Raises InvalidProblemError for another kind than direct counts, or a level without noise.
+        """
         check_kind(measured, "direct")
         return np.array(measured.values)
 
@@ -52,7 +55,10 @@ class Clipped:
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Return the noisy counts ``(nodes, sizes)`` with negative ones set to 0; they need not add up."""
+        """Return the noisy counts, int64 ``(nodes, sizes)``, with negative ones set to 0; they need not add up.
+
+        Raises InvalidProblemError for another kind than direct counts, or a level without noise.
+        """
         check_kind(measured, "direct")
         return np.maximum(measured.values, 0)
 
@@ -104,7 +110,11 @@ class BottomUpCumulative:
     only_leaves: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the survival counts of the leaves and add up the counts; return ``(nodes, sizes)``."""
+        """Fit the noisy survival counts of the leaves and add up their counts; return int64 ``(nodes, sizes)``.
+
+        All nodes are fitted, and the leaves used: linear in nodes times sizes for "l2". Raises InvalidProblemError
+        for another kind of measurement, leaves without noise, or another loss.
+        """
         check_kind(measured, "survival", everywhere=False)
         frame = measured.frame
         return frame.tree.totals(counts_of(frame, fitted(measured, self.loss))[frame.tree.leaves])

@@ -70,7 +70,11 @@ class HaySorted:
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the sizes of each region and count them; return ``(nodes, sizes)``."""
+        """Fit the noisy sizes of each region by sorted ones and count them; return int64 ``(nodes, sizes)``.
+
+        Counts need not add up. Linear in the groups for "l2". Raises InvalidProblemError for another kind of
+        measurement, a level without noise, or another loss.
+        """
         check_kind(measured, "sorted")
         return sorted_histograms(measured, self.loss)
 

@@ -74,6 +74,9 @@ def fit_jointly(
 ) -> JointFit:
     """Solve the joint problem to a relative gap.
 
+    Raises InvalidProblemError for a gap that is not positive, another kind of measurement, or a level without noise.
+    Costs are weighted sums of squares, with weights whose mean over the leaves is 1.
+
     Parameters
     ----------
     measured

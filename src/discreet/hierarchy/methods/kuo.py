@@ -47,7 +47,11 @@ class KuoNaive:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Project the counts of each region on those that sum to its groups, then match; return ``(nodes, sizes)``."""
+        """Project the counts of each region on those that sum to its groups, then match.
+
+        Return int64 ``(nodes, sizes)``. A sort of the sizes of each region, then :func:`match_down`. Raises
+        InvalidProblemError for private units, another kind of measurement, or a level without noise.
+        """
         check_kind(measured, "direct")
         counts = apportion(measured.values, _totals(measured))
         return match_down(measured.frame.tree, counts, measured.variances())
@@ -100,7 +104,11 @@ class KuoHg:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the sorted sizes of each region, then match; return ``(nodes, sizes)``."""
+        """Fit the sorted sizes of each region, then match; return int64 ``(nodes, sizes)``.
+
+        Linear in the groups for "l2", then :func:`match_down`. Raises InvalidProblemError for private units, another
+        kind of measurement, a level without noise, or another loss.
+        """
         check_kind(measured, "sorted")
         counts = sorted_histograms(measured, self.loss)
         return match_down(measured.frame.tree, counts, measured.variances())

@@ -80,7 +80,8 @@ def _program(
 ) -> LinearProgram:
     """Write the program: first the counts of leaves, then for each node and size the increments.
 
-    It has one variable for each unit that a count may have; beyond `max_increments` it is refused.
+    `weights` are ``(nodes,)``. It has one variable for each unit that a count may have: InvalidProblemError beyond
+    `max_increments`.
     """
     from scipy.sparse import coo_array
 
@@ -133,7 +134,10 @@ def _program(
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``."""
+    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``.
+
+    A step up for each level.
+    """
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

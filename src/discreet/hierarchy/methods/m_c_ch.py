@@ -72,6 +72,9 @@ class Chain:
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Fit the chain and take differences; return int64 ``(nodes, sizes)``.
 
+        Also raises InvalidProblemError for private units, another kind of measurement, or a level without noise.
+        Linear in the numbers by pooling; by the recurrence numbers times the number of groups, at most 50,000,000.
+
         Raises
         ------
         InvalidProblemError
@@ -124,7 +127,8 @@ def _recurrence(
 ) -> NDArray[np.int64]:
     r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`.
 
-    A table of more than `max_entries` is refused.
+    `values` are ``(nodes, sizes)``, `total` the number of groups. Returns the chain's entries at the leaves, ``(sizes
+    leaves,)``. Raises InvalidProblemError for a table, numbers times ``total + 1``, of more than `max_entries`.
     """
     order = _post_order(tree)
     levels = tree.levels

@@ -70,6 +70,9 @@ class MCDP:
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy survival counts.
 
+        Raises InvalidProblemError for another kind of measurement, leaves without noise, or unknown `loss` or
+        `weights`.
+
         Complexity
         ----------
         ``O(n_nodes n_sizes)`` for the regressions; the engine's time for the rest.

@@ -48,6 +48,11 @@ class MCRelaxed:
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Solve the relaxed program, round and take differences; return ``(nodes, sizes)``."""
+        """Solve the relaxed program, round and take differences.
+
+        Return int64 ``(nodes, sizes)``, which need not add up. Up to `max_iterations` passes over the numbers. Raises
+        InvalidProblemError for another kind than survival counts, a level without noise, or a gap that is not
+        positive.
+        """
         how = Joint(self.gap, self.max_iterations, self.weights)
         return counts_of(measured.frame, rounded(measured, how, on_progress))

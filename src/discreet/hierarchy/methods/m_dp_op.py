@@ -60,10 +60,12 @@ class MDPOP:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Compute consistent counts from noisy direct counts.
+        """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy direct counts.
 
         Raises
         ------
+        InvalidProblemError
+            For another kind of measurement, a level without noise, or a negative `delta`.
         InfeasibleError
             When no counts inside the windows add up.
 

@@ -115,6 +115,8 @@ def integer_program(
     :math:`t \ge w (v^2 + (2 v + 1)(d - v))`: lines through the squares of v and v + 1. A few lines are there at the
     start; those around the last solution are added until its costs are squares.
 
+    A mixed-integer program of two variables for each cell in each round: exponential in the worst case.
+
     Parameters
     ----------
     tree
@@ -203,7 +205,10 @@ def _sums(
 def _cut(
     model: LinearModel, cells: NDArray[np.int64], v: NDArray[np.int64], w: NDArray[np.float64]
 ) -> None:
-    """Add for some cells the line through the squares of v and v + 1, times the weights `w` ``(cells,)``, as rows."""
+    """Add for some cells the line through the squares of v and v + 1, times the weights `w` ``(cells,)``, as rows.
+
+    `v` ``(cells,)`` are whole distances, for the numbers in `cells`; `w` has the weights of all cells of `model`.
+    """
     from scipy import sparse
 
     at, n = np.arange(len(cells)), len(w)

@@ -61,6 +61,8 @@ class MHRelaxed:
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute rounded counts from noisy direct counts.
 
+        That of ``laminar.continuous``: ``O(n depth log n)`` for each size.
+
         Returns
         -------
         ndarray

@@ -46,6 +46,8 @@ def apportion(values: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[n
     least the sum, :math:`\max(0, y_i - \theta)` is too much by fewer than there are positive entries; one unit less in
     any of these costs the same. Which entries they are turns with the row, so that no column is favored.
 
+    A sort of each row, of one entry or more: ``O(n log n)``.
+
     Parameters
     ----------
     values
@@ -104,6 +106,9 @@ class TopDown:
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy counts of all levels.
 
+        `on_progress` hears the number of each level. Variant b solves two levels below each region by
+        ``laminar.project``.
+
         Raises
         ------
         InvalidProblemError
@@ -142,7 +147,11 @@ class TopDownCumulative:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Compute consistent counts from noisy survival counts of all levels; see :meth:`TopDown.solve`."""
+        """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy survival counts of all levels.
+
+        A regression for each region, linear for "l2", then a sort of the children of each region for each size.
+        Raises InvalidProblemError for another kind of measurement, a level without noise, or another loss.
+        """
         check_kind(measured, "survival")
         counts = counts_of(measured.frame, fitted(measured, self.loss))
         return descend(measured.frame, counts, on_progress)

@@ -91,7 +91,9 @@ def exchange(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     passes: int,
     slope: NDArray[np.float64],
 ) -> int:
-    """Move units of a cell from child to child while that lowers the objective; tell how many were moved.
+    """Move units of a cell from child to child while that lowers the objective; return how many were moved.
+
+    Each pass takes ``O(children marginals)`` for each cell, and as much for each unit that moves.
 
     Parameters
     ----------
