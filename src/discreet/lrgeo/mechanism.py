@@ -226,7 +226,8 @@ class Mechanism(CertifiedChannel):
     def _read(cls, data: Mapping[str, Any]) -> Mechanism:
         """Return the mechanism of plain values; raise InvalidProblemError unless :meth:`to_dict` would write the same.
 
-        Nothing is verified.
+        Nothing is verified. KeyError for a missing entry; other errors of malformed values pass through to
+        :meth:`from_dict`.
         """
         check_whole(data, FORM, cls.VERSION)
         origin = data["origin"]
@@ -268,7 +269,10 @@ class Mechanism(CertifiedChannel):
 
 
 def _rule(space: MetricSpace, unit: str) -> dict[str, Any]:
-    """State how lengths follow from places."""
+    """Return the rule by which lengths follow from places: ``"rule"``, ``"cell"`` in decimeters, ``"scale_bits"``.
+
+    The rule is "lattice" or "plane".
+    """
     source = space.source
     if isinstance(source, LatticeLengths):
         cell = int(source.cell * per_unit(unit))
@@ -312,9 +316,10 @@ def text_digest(plain: Mapping[str, Any]) -> str:
 
 
 def packed(array: NDArray[np.int64]) -> dict[str, Any]:
-    """Write integers `array` ``(m,)`` less the least of them, each in as few bytes as the largest then needs.
+    """Write integers `array` ``(m,)`` less the least of them and 0, each in as few bytes as the largest then needs.
 
-    Returns count, bytes each, least, and little-endian base64. Linear.
+    Returns ``"count"``, ``"bytes"`` each, ``"least"``, and little-endian base64 as ``"data"``. Linear. The integers
+    must be within 2^62 of 0.
     """
     least = int(array.min(initial=0))
     wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))

@@ -179,7 +179,10 @@ def _text(pattern: str) -> Field:
 
 
 def _object(value: object, name: str) -> dict[str, Any]:
-    """Return a mapping with texts as keys; refuse anything else."""
+    """Return a mapping with texts as keys, as it is; InvalidProblemError for anything else.
+
+    Only the outer keys are read.
+    """
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise InvalidProblemError(name, "an object", type(value).__name__)
     return value

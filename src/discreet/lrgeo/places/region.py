@@ -373,7 +373,9 @@ class Region:
     def geojson(self) -> dict[str, Any]:
         """Return places and roads as a GeoJSON feature collection, longitude first.
 
-        Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not foresee.
+        A point with the property ``"place"``, its number, for each place, and with roads two MultiLineStrings with
+        ``"one_way"``. Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not
+        foresee.
 
         ``O(K + m)`` for K places and m pieces of road.
         """
@@ -386,7 +388,10 @@ class Region:
         return {"type": "FeatureCollection", "features": features}
 
     def _lines(self, roads: Roads, one_way: bool) -> dict[str, Any]:  # noqa: FBT001 - which of two kinds
-        """Return the roads of one or of two directions as one feature of GeoJSON."""
+        """Return the roads of one or of two directions as one feature of GeoJSON, a MultiLineString of straight pieces.
+
+        Its property ``"one_way"`` is that of the argument; the coordinates are as in :meth:`geojson`.
+        """
         ends = roads.vertices[roads.segments[roads.one_way == one_way]].astype(np.float64)
         shown = self._where(ends)
         lines = [[[x, y] for y, x in self._shown(line)] for line in shown]
