@@ -27,7 +27,9 @@ __all__ = ["cell_sides", "plane_of", "region_of", "report_texts"]
 
 
 def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
-    """Return the frame of a region and its envelope, its places there ``(K, 2)``, and the reach, in decimeters.
+    """Return the frame of a region and its envelope, its places there ``(K, 2)`` int64, and the reach, in decimeters.
+
+    ``O(K log K)``.
 
     Raises
     ------
@@ -111,7 +113,10 @@ def _reach(region: Region) -> int:
 
 
 def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
-    """Return the frame of a region and its places in the plane, ``(K, 2)`` decimeters."""
+    """Return the frame of a region and its places in the plane, ``(K, 2)`` int64 decimeters, rounded on a globe.
+
+    ``O(K)``.
+    """
     if region.origin is None:
         return PointFrame.plain(region.unit), region.places
     sphere = region.coordinates

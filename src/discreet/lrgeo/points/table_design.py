@@ -276,14 +276,20 @@ class _Search:
         return float(((self.cost * matrix).sum(axis=1) / sums).sum())
 
     def _mend(self, state: NetIterate, rho: float, *, sweeps: int) -> None:
-        """Repair the iterate in at most `sweeps` sweeps and hand it in, if there is time for enough of them."""
+        """Repair the iterate in at most `sweeps` sweeps and hand it in, if there is time for enough of them.
+
+        `rho` is nats a cell. Nothing happens if a row of the iterate is zero.
+        """
         matrix, within = state.matrix(), rho * (1 - _TUNING.rounding_share)
         if matrix.sum(axis=1).min() > 0 and sweeps >= _TUNING.min_sweeps:
             cells = self.net.cells
             self._hand_in(mend_net(cells, matrix, within, sweeps=sweeps, threads=self.threads))
 
     def _hand_in(self, table: NDArray[np.float64]) -> None:
-        """Round a table ``(control points, K)`` to integers, verify it, and keep it if it is private and loses less."""
+        """Round a table ``(V, K)`` to integers, verify it, and keep it if it is private and loses less.
+
+        Else nothing changes.
+        """
         if self.best is not None and float((self.cost * table).sum()) >= self.upper:
             return
         weights = round_net(self.net.cells, table, float(self.rho))
@@ -300,7 +306,10 @@ class _Search:
             self.best, self.upper = (weights, certificate), upper
 
     def outcome(self, gap: float | None) -> LatticeDesign:
-        """Return the design of the best table."""
+        """Return the design of the best table, with its bound for this net; SolverError without a table.
+
+        The status says whether `gap`, relative to the loss, is reached; ``None`` asks for none.
+        """
         if self.best is None:  # pragma: no cover - solve raised
             raise SolverError("no mechanism on this net passed the verifier", "not verified")
         weights, certificate = self.best

@@ -130,7 +130,7 @@ def count_violations(
 
 
 def check_none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa: FBT001 - a count
-    """Check that something does not occur."""
+    """Return a check that passes only if `found`, a count or a truth value, is 0; `name` says what must not occur."""
     return Check(name, int(found), 0, exact=True, detail=detail)
 
 
@@ -159,7 +159,10 @@ def check_claims(claimed: Claimed) -> list[Check]:
 
 
 def _digest(stated: Claimed) -> str:
-    """Return the SHA-256 of the frame, reach and outline of a claim: of the space that its guarantee is about."""
+    """Return the SHA-256 of the frame, reach and outline of a claim, in hexadecimal.
+
+    Of the space its guarantee is about.
+    """
     east, north = stated.factors
     named = {
         "unit": stated.unit,
