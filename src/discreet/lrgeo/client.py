@@ -230,9 +230,10 @@ def scope_check(mechanism: Mechanism) -> Check:
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
-    """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
+    """Raise CertificateError for a mechanism whose epsilon per kilometer, for any two places, exceeds the accepted one.
 
-    An accepted guarantee with a radius is an InvalidProblemError.
+    InvalidProblemError if `accepts` is no metric guarantee or has a radius. All shortest paths, for a mechanism with
+    one.
     """
     instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:

@@ -145,9 +145,10 @@ def _groups(bound: NDArray[np.bool_]) -> int:
 def _violations(
     channel: AnchoredChannel, guarantee: MetricDP, bound: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """Count the bound pairs ``i < j`` of places whose ratio is too large for some report, and all bound pairs.
+    """Count the constrained pairs ``i < j`` of places whose ratio is too large for some report, and all such pairs.
 
-    Time is ``O(n^2 R)`` for n places and R reports, memory ``O(n R)``.
+    The second number is that of all constrained pairs; `bound` is their mask ``(K, K)``. Time is ``O(K^2 R)`` for K
+    places and R reports, memory ``O(K R)``.
     """
     from discreet.core.kernels.distances import widest
 

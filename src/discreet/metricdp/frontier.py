@@ -199,7 +199,10 @@ class _Chart:
         self.designs: dict[int, MetricDesign] = {}
 
     def next_epsilons(self, gap: float) -> Iterator[int]:
-        """Yield the index of the next epsilon to design at, by the bounds at that time, until all gaps are reached."""
+        """Yield the index of the next epsilon to design at, by the bounds so far, until each gap is at most `gap`.
+
+        The first and the last come first. The caller has to :meth:`learn` the design before it takes the next index.
+        """
         negligible = NEGLIGIBLE_LOSS_SHARE * float(self.problem.cost.sum(axis=0).min())
         last = len(self.budgets) - 1
         yield from sorted({0, last})

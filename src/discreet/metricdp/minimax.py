@@ -103,6 +103,8 @@ class Minimax:
 def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
     """Compute the expected loss of a channel under any prior.
 
+    ``O(n_secrets n_reports)``. `prior` and `loss` are not checked but for their shapes.
+
     Parameters
     ----------
     channel

@@ -434,9 +434,10 @@ class WholeProblem:
     def _plane(
         self, inside: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the planar points of the classes `inside` ``(s, 2)`` and of the reports ``(k, 2)``.
+        """Return the points of the classes `inside` ``(s, 2)`` and of the reports ``(k, 2)`` in a plane.
 
-        ``None`` without points.
+        ``None`` if the space has no points in a plane or on a globe, or if reports do not name secrets. ``O(n log
+        n)``.
         """
         reports, points = self.problem.reports, self._planar_points
         if points is None or reports is None:

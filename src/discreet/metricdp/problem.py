@@ -231,6 +231,8 @@ def named_loss(
 ) -> NDArray[np.float64]:
     """Compute a named loss of reporting some secrets as others.
 
+    O(a b).
+
     Parameters
     ----------
     space

@@ -64,6 +64,8 @@ def verify(
     Each constrained pair of secrets times its reports, in integers of 62 bits and more; with `optimality` each pair
     with multipliers times its reports in fractions.
 
+    A second time for the space's checks if `joined` links are computed.
+
     Parameters
     ----------
     design

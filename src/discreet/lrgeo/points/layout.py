@@ -47,7 +47,10 @@ def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
 def report_texts(
     region: Region, frame: PointFrame, places: NDArray[np.int64]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the coordinates of each of `places` ``(K, 2)`` as a pair of decimal texts, as reports show them."""
+    """Return the coordinates of each of `places` ``(K, 2)``, decimeters, as two decimal texts, as reports show them.
+
+    On a globe they are those of the region's places, to seven decimals, whatever `places` are.
+    """
     if region.origin is None:
         return tuple(frame.shown(places))
     first, second = ([f"{one:.7f}" for one in axis] for axis in region.coordinates.T.tolist())

@@ -224,7 +224,7 @@ def _cell(away: Fraction, side: int, count: int) -> tuple[Fraction, int]:
 
 
 def _weights(part: Fraction) -> tuple[int, int, int]:
-    """Return the weights of the quadratic B-spline in lowest terms."""
+    """Return the three weights of the quadratic B-spline at `part` of a cell, in [0, 1]: integers in lowest terms."""
     p, q = part.numerator, part.denominator
     weights = ((q - p) ** 2, q * q + 2 * p * q - 2 * p * p, p * p)
     shared = math.gcd(*weights)

@@ -87,9 +87,10 @@ def prices_of_blocks(
 
 
 def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[np.int64]:
-    """Return the reports that may need prices in a block of secrets `inside`, those beyond `far` left out.
+    """Return the reports that may need prices in a block of secrets `inside`, ascending; all if `far` is infinite.
 
-    Returns their indices, rising. ``O(secrets reports)``.
+    Those are left out that cost each secret more than `far` times its mean cost under exponential decay. ``O(secrets
+    reports)``, and all shortest paths.
     """
     if far == np.inf or part.home is None:
         return np.arange(part.n_reports)

@@ -111,7 +111,7 @@ class CostsInBlocks(Protocol):
         ...
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
+        """Return ``p_i c_ik``, or a lower bound, of `secrets` ``(a,)`` and `reports` ``(b,)``: ``(a, b)`` float64."""
         ...
 
 
@@ -251,14 +251,17 @@ def _progress(elapsed: float, steps: int, lower: float) -> Progress:
 
 
 def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
-    """Return the constraints without those of length 0 or too long for a coefficient, which relaxes the program."""
+    """Return the constraints without those of length 0 or too long for a coefficient, which relaxes the program.
+
+    A graph on the same secrets; longer than 20 nats is too long. Linear.
+    """
     lengths = constraints.lengths
     nats = float(epsilon) * 2.0**-constraints.scale_bits * lengths
     return constraints.subgraph(np.flatnonzero((lengths > 0) & (nats <= LARGEST_EXPONENT)))
 
 
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cost of the cheapest of some reports for each secret, ``(n,)``."""
+    """Return the cost of the cheapest of some reports ``(r,)`` for each secret, ``(n,)``; ``O(n r)``, in blocks."""
     n = costs.source.n
     least, step = np.empty(n), max(1, _TUNING.pairs_per_block // len(reports))
     for first in range(0, n, step):
@@ -367,7 +370,10 @@ class Plan:
         return self.multipliers * (_TUNING.work_per_arc if self.stars else 1)
 
     def _distances_to_groups(self) -> NDArray[np.float32]:
-        """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)``."""
+        """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)`` float32.
+
+        May be negative. ``O(n)`` lengths for each group.
+        """
         away = np.empty((len(self.groups), self.graph.n), dtype=np.float32)
         every = np.arange(self.graph.n)
         for t, group in enumerate(self.groups):
@@ -397,7 +403,11 @@ class Plan:
             yield int(inside.sum()), int((inside[i] & inside[j]).sum()), len(group)
 
     def state(self, threads: int) -> TiledIterate:
-        """Return the start of the steps, its tiles prepared: channel of exponential decay, multipliers 0."""
+        """Return the start of the steps, its tiles prepared: channel of exponential decay, multipliers 0.
+
+        `threads` is the number for the steps. Call it once: the tiles are added to this plan. ``O(n n_reports)``, in
+        blocks.
+        """
         graph, n = self.graph, self.graph.n
         nats: NDArray[np.float64] = np.asarray(self.rate * graph.lengths, dtype=np.float64)
         step = float(np.median(nats))
@@ -537,7 +547,10 @@ class Plan:
         return sum_of_levels(least)
 
     def list_multipliers(self, state: TiledIterate, least: float) -> Multipliers:
-        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem."""
+        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem.
+
+        `least` is in the unit of the loss. Linear in the multipliers.
+        """
         by_tile = []
         for tile in self.tiles:
             prices = tile.prices(least, state.unit).relabel(tile.secrets)

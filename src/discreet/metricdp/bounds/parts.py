@@ -91,7 +91,10 @@ class _PartCosts:
         return own if self.outside is None else np.append(own, self.outside.argmin())
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return lower bounds on ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
+        """Return lower bounds on ``p_i c_ik`` of `secrets` ``(a,)`` and `reports` ``(b,)``, ``(a, b)`` float64.
+
+        The last report, if there are places outside, costs the distance to the nearest of these. ``O(a b)``.
+        """
         from scipy.spatial.distance import cdist
 
         away = cdist(self.coordinates[secrets], self.coordinates[self.homes[reports]])

@@ -94,7 +94,7 @@ class Benders:
         partitioner_name(self.partitioner)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:
-        """Partition the part and decompose its program.
+        """Partition the part and decompose its program, within the gap, seconds and threads of `limits`.
 
         Returns
         -------
@@ -145,7 +145,11 @@ class Benders:
         return self._candidate(layout, chains, result, anchor)
 
     def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
-        """Return the blocks and boundary of a part; the loss of `anchor` ``(n, k)`` scales the program."""
+        """Return the blocks and boundary of a part; the loss of `anchor` ``(n, k)`` scales the program.
+
+        The number of blocks is the stated one, at most n, or chosen. Costs one partition, or one for each candidate
+        number.
+        """
         from discreet.metricdp.boundary import Layout
 
         edges = priced_edges(part)
@@ -241,7 +245,7 @@ def _anchor(part: Part, limits: PartLimits) -> NDArray[np.float64]:
 
 
 def _largest_program(layout: Layout, chains: Chains | None) -> int:
-    """Count the rows of the largest of the programs; without chains a lower bound."""
+    """Count the rows of the largest of the programs, master or block; without `chains` a lower bound."""
     k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
     inside = boundary[edges.pairs].all(axis=1)
     i = edges.pairs[:, 0]

@@ -90,6 +90,8 @@ class ConstOPT:
     def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Solve with a free radius that is doubled until there is a channel.
 
+        Returns a candidate with the channel and no prices; without a matrix if the program would have too many rows.
+
         Raises
         ------
         InfeasibleError

@@ -91,7 +91,7 @@ class Direct:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:
-        """Build the program and solve it.
+        """Build the linear program of `part` and solve it, within the seconds and threads of `limits`.
 
         Returns
         -------
@@ -152,7 +152,10 @@ class Direct:
         limits: PartLimits,
         stop: float | None,
     ) -> LPSolution:
-        """Solve the program until `stop`, in seconds of the clock, without crossover."""
+        """Solve the program until `stop`, in seconds of the clock, ``None`` for no limit, without crossover.
+
+        LimitReachedError if time is up, SolverError without an answer.
+        """
         from discreet.core.lp import solve
 
         return solve(
@@ -164,7 +167,10 @@ class Direct:
         )
 
     def _first_solver(self, part: Part) -> Literal["simplex", "ipm"]:
-        """Return the stated solver, else the simplex method where secrets are far apart, else interior points."""
+        """Return the stated solver, else the simplex method where secrets are far apart, else interior points.
+
+        Far means that the median of the nats to the nearest constrained secret is large. Linear in the constraints.
+        """
         if self.solver != "auto":
             return self.solver
         nearest = np.full(part.n, np.iinfo(np.int64).max)
@@ -213,7 +219,10 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
 
 
 def _optimum_scale(part: Part) -> float:
-    """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate."""
+    """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate.
+
+    Always positive. Without own reports only the first term. ``O(n^2)``, and all shortest paths.
+    """
     guess = float(part.cost.min(axis=1).sum())
     if part.own is not None:
         decay = np.exp(-part.rate * part.paths)
@@ -223,7 +232,10 @@ def _optimum_scale(part: Part) -> float:
 
 
 def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
-    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out."""
+    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out.
+
+    In the unit of the loss: the scale of the program is undone. Linear in edges times reports.
+    """
     m, k = len(edges), part.n_reports
     dual = ratio_prices(solution, 2 * m * k) * _optimum_scale(part)
     priced = np.flatnonzero(dual)

@@ -170,10 +170,11 @@ class TailsAndHub:
 def _shrink_heights(
     heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Multiply `heights` ``(k,)`` by the largest factor with which the rest of the rows keeps its ratios.
+    """Multiply `heights` ``(k,)`` by the largest factor, at most 1, with which the rest of the rows keeps its ratios.
 
-    ``O(n k + n^2)``. With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at
-    most 0 for ``t <= (1 - e_ij) / (1 - e_ij + v)``.
+    `tails` is ``(n, k)``, `decay` ``(n, n)`` is ``e^-nats``; returns new heights. ``O(n k + n^2)``. With heights t a
+    the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for ``t <= (1 - e_ij) / (1 -
+    e_ij + v)``.
     """
     rest = 1.0 - tails @ heights
     violation = np.maximum(decay * rest[:, None] - rest, 0.0)

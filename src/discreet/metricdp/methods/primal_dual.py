@@ -158,7 +158,7 @@ class PrimalDual:
             raise InvalidProblemError("iterations", "at least one step", self.iterations)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Take steps until the gap is reached, time is up, or the last step is taken.
+        """Take steps on `part` until the gap of `limits` is reached, time is up, or the last step is taken.
 
         Returns
         -------
@@ -267,7 +267,10 @@ class _Run:
         self.pool: ThreadPoolExecutor | None = None
 
     def run(self) -> Candidate:
-        """Take steps until the gap is reached or time is up; an interrupt offers the bound so far."""
+        """Take steps until the gap is reached or time is up; return the last candidate, with what was not offered yet.
+
+        KeyboardInterrupt passes through, after the bound so far was offered.
+        """
         try:
             return self._steps()
         except KeyboardInterrupt:
@@ -276,7 +279,10 @@ class _Run:
             raise
 
     def _steps(self) -> Candidate:
-        """Take steps until a candidate is good enough, the steps or the time are over; return it."""
+        """Take steps until a candidate is good enough, the steps or the time are over; return it.
+
+        At least one step is taken. If time is up and the caller takes offers, the candidate has prices alone.
+        """
         state, started = self.state, clock()
         with state.pool() as self.pool:
             while clock() < self.stop or not state.count:
@@ -313,7 +319,11 @@ class _Run:
         )
 
     def _look(self, *, last: bool) -> Candidate | None:
-        """Evaluate bound and loss; offer them if it is their turn or the gap is near. Return the result of the run."""
+        """Evaluate bound and loss; offer them if it is their turn or the gap is near.
+
+        Returns the result if the run ends, else ``None``. `last` makes it the turn of an offer. Offers take a polish
+        and a repair, and are left out without time for them.
+        """
         state, near = self.state, self.near
         level = state.update_best(self.pool)
         matrix = state.matrix(near.cost.shape[1])
@@ -365,7 +375,10 @@ class _Run:
         return clock() + seconds < self.stop + _TUNING.overtime_seconds
 
     def _polish(self, upper: float) -> None:
-        """Polish a copy of the multipliers, and measure the share of the gap that this closes."""
+        """Polish a copy of the multipliers, and measure the share of the gap to `upper` that this closes.
+
+        `upper` is a guess of the loss after repair. Costs a fixed number of steps.
+        """
         state, before = self.state, self.state.best
         state.polish(POLISHING_STEPS, self.pool, aside=True, is_late=self._is_late)
         self.polished_at = state.count
@@ -435,7 +448,10 @@ class _Run:
         )
 
     def _hand_in(self) -> Candidate | None:
-        """Offer channel and multipliers; return the result if the run ends."""
+        """Offer channel and multipliers; return the result if the run ends, else ``None``.
+
+        It ends if the caller says that the gap is reached, or, without offers, if it is near enough.
+        """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
@@ -454,7 +470,10 @@ class _Run:
         return None if channel is None else self.near.restore_order(channel)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
-        """Return the channel `matrix` ``(n, k)``, if any, with facts of the run, and its prices if they prove more."""
+        """Return the channel `matrix` ``(n, k)``, if any, with facts of the run, and its prices if they prove more.
+
+        Prices are numbered as in the part, and ``None`` if the bound has not grown since the last candidate.
+        """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             least = max(LEAST_PRICE, state.least_gain)
