@@ -184,6 +184,8 @@ def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
     """Return a channel that names each report by the place of least expected loss given it: post-processing [CEP17]_.
 
     A dense table of all weights is computed: ``O(K^3)`` for K places and reports.
+
+    `problem` has the cost of each place as a report of each. Names are places; weights are not changed.
     """
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)

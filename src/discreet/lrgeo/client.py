@@ -189,6 +189,8 @@ def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
     A radius protects pairs beyond it by chains of nearer ones: how much longer these are is computed here, and not
     taken from what the mechanism says.
 
+    ``None`` if pairs within the radius do not connect all places. All shortest paths, for a radius.
+
     Examples
     --------
     >>> from discreet.lrgeo import Mechanism, Region, design

@@ -136,6 +136,8 @@ def locate(
 ) -> tuple[tuple[float, float], State]:
     """Report where one is: afresh at the first call in an epoch, else what was reported before.
 
+    The cost is that of one report of the client: ``O(K)`` for K places.
+
     Parameters
     ----------
     client
@@ -218,6 +220,8 @@ def pin(
     It is no fresh report of the epoch, before it is shown. See :mod:`discreet.lrgeo.epochs` for what it gives
     away. It is drawn once: a place that is pinned keeps its report, and nothing is charged. In another region than that
     of earlier pins, these are forgotten, since their places are no places there.
+
+    The cost is that of one report; `client`, `epochs` and `bits` are as in :func:`locate`.
 
     Raises
     ------

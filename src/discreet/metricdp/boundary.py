@@ -253,10 +253,10 @@ class _Paths:
 
 
 def every_pair(layout: Layout) -> Chains:
-    """Return chains for all unconstrained pairs of boundary records: the initial cuts H_0 as published.
+    """Return chains for all unconstrained pairs of boundary records of `layout`: the initial cuts H_0 as published.
 
     Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
-    still far more than those of the program (E7 of the errata).
+    still far more than those of the program (E7 of the errata). A search by Dijkstra for each boundary record.
     """
     boundary = layout.boundary
     paths = _Paths.find(layout.edges, boundary, layout.part.rate)

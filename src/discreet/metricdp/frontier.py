@@ -174,6 +174,7 @@ class _FixedMatrix:
     matrix: NDArray[np.float64]
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
+        """Return the matrix, unchanged; ``None`` for a part with another number of secrets."""
         if part.n != len(self.matrix):
             return None
         return Candidate("carried over", self.matrix, None, "A channel was carried over.")

@@ -64,8 +64,6 @@ def verify(
     Each constrained pair of secrets times its reports, in integers of 62 bits and more; with `optimality` each pair
     with multipliers times its reports in fractions.
 
-    A second time for the space's checks if `joined` links are computed.
-
     Parameters
     ----------
     design
@@ -119,9 +117,9 @@ def verify(
 
 
 def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 - as it came
-    """Return links as int64 ``(m, 2)``, ``None`` for ``None``.
+    """Return links as int64 ``(m, 2)``, ``None`` for ``None``; secrets out of range are not refused here.
 
-    Raise InvalidProblemError, naming `field`, for others.
+    Raise InvalidProblemError, naming `field`, for other shapes or types.
     """
     if pairs is None:
         return None

@@ -128,7 +128,8 @@ def sphere_to_plane(
 ) -> NDArray[np.float64]:
     """Convert latitudes and longitudes in degrees, ``(..., 2)``, to decimeters east and north of `origin`, as floats.
 
-    `cosine` shrinks degrees of longitude; see :func:`cosine_for`. Same shape.
+    `origin` is a latitude and a longitude; `cosine` shrinks degrees of longitude, see :func:`cosine_for`. Same shape,
+    linear; the shorter way around the globe is taken.
     """
     away = points - np.array(origin)
     east = (away[..., 1] + 180) % 360 - 180

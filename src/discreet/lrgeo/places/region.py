@@ -126,6 +126,9 @@ class Region:
     ) -> Region:
         """Return the region of the cells of a grid; the cell in row r and column c is place ``r * columns + c``.
 
+        ``O(rows columns)``. With an origin the grid is on the globe, its cells at most as large as stated on the
+        ground.
+
         Parameters
         ----------
         rows, columns
@@ -416,14 +419,16 @@ class Region:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Region:
-        """Read what :meth:`to_dict` wrote, and check that its digest is the same.
+        """Read what :meth:`to_dict` wrote, a mapping, and check that its digest is the same. Linear in its size.
+
+        The digest does not cover the roads.
 
         Raises
         ------
         KeyError
             If an entry is missing.
         InvalidProblemError
-            If the digest differs.
+            If the digest differs, or for parts that the constructor refuses.
         """
         origin, roads = data["origin"], data["roads"]
         region = cls(

@@ -168,6 +168,8 @@ def place_on_roads(
 ) -> Placed:
     """Choose places on a road network; :meth:`discreet.lrgeo.Region.from_roads` makes their region.
 
+    The cost is a sort of the points of all roads, an eighth of the spacing apart, and quadratic in the places.
+
     Parameters
     ----------
     nodes

@@ -77,6 +77,8 @@ def design_every_point(
 ) -> NoiseDesign | LatticeDesign:
     """Design the mechanism that a server publishes for every point of a region; see :func:`discreet.lrgeo.design`.
 
+    The cost is that of the noise, of the table if it is small or asked for, and of the bound if `gap` is.
+
     Parameters
     ----------
     region

@@ -60,6 +60,8 @@ def report_texts(
 def region_of(space: MetricSpace) -> tuple[Region, NDArray[np.int64], float]:
     """Return the region of the secrets of a plane or a sphere, each moved to a whole decimeter.
 
+    ``O(n log n)``. Distances of the region are not those of the secrets: each end may move by `moved`.
+
     Parameters
     ----------
     space

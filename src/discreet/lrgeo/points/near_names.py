@@ -55,6 +55,9 @@ def coordinates_of(costs: ImplicitCosts) -> tuple[NDArray[np.float64], float]:
     """Return coordinates ``(K, d)`` of the places, and the radius of the sphere of their chords, or 0 in a plane.
 
     Arcs of that sphere are the named loss: great circles, or as many of them as stored distances have.
+
+    `costs` has the places and the name of the loss. ``O(K)``; coordinates are in the loss's unit, on a sphere of
+    radius 1.
     """
     space = costs.space
     points = np.asarray(space.points, dtype=np.float64)

@@ -233,7 +233,10 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
 
 
 def one_of(weights: Sequence[int], bits: RandomBits) -> int:
-    """Return an index drawn with probability proportional to its integer weight, exactly; linear in the weights."""
+    """Return an index drawn with probability proportional to its integer weight, exactly; linear in the weights.
+
+    `bits` is the source of randomness. The weights must not be negative, and not all 0.
+    """
     drawn, index = bits.randrange(sum(weights)), 0
     while drawn >= weights[index]:
         drawn -= weights[index]

@@ -130,7 +130,7 @@ class NetIterate:
         )
 
     def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
-        """Open what work is divided with, to be closed by ``with``; nothing for one thread."""
+        """Return a context with a pool of the other threads, or with ``None`` for one thread."""
         from concurrent.futures import ThreadPoolExecutor
 
         return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
@@ -231,7 +231,10 @@ class NetIterate:
         push_nets(self.P, self.D, kinds, points, weights.astype(np.float32), np.float32(self.rho))
 
     def _move_anchor(self) -> None:
-        """Replace the anchor by the iterate, and balance the primal weight by how far both sides have moved."""
+        """Replace the anchor by the iterate, and balance the primal weight by how far both sides have moved.
+
+        ``O(nodes K)``. Negative and tiny entries of the iterate become 0.
+        """
         np.maximum(self.X, 0.0, out=self.X)
         self.X[self.X < 1e-18] = 0.0
         self.L[np.abs(self.L) < 1e-12] = 0.0

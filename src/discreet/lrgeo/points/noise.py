@@ -116,7 +116,10 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return weights
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net, the noise and the names."""
+        """Plain values for JSON: the net, ``"torus"``, its two sizes, ``"noise"`` and ``"names"``, packed.
+
+        Linear in the nodes.
+        """
         return {
             **super().own_parts(),
             "torus": list(self.noise.shape),

@@ -274,9 +274,10 @@ def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts
 def _certified(
     frame: PointFrame, net: ControlNet, shape: tuple[int, int], reports: int, claim: MetricDP
 ) -> NDArray[np.int64]:
-    """Return noise on the torus, int64 of `shape`, that passes the verifier.
+    """Return noise on the torus, int64 of `shape`, that passes the verifier; SolverError if none of a few does.
 
-    Raise SolverError if none of a few does.
+    `net` and `frame` give the side of a cell, `claim` the epsilon, `reports` the number of reports. A verification
+    for each try, linear in the nodes.
     """
     rho = claim.epsilon * net.side / per_unit(frame.unit)
     for shaved in _SHAVED:

@@ -46,6 +46,8 @@ _TUNING = _Tuning()
 def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -> NDArray[np.int64]:
     """Return integer weights of the noise on a torus, of sum ``2**53``.
 
+    Linear in the nodes. The condition is likely to hold, but is proven by the verifier alone.
+
     Parameters
     ----------
     rho

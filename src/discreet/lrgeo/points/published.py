@@ -227,6 +227,8 @@ class PublishedPoints(EveryPoint):
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_dict` wrote, and refuse what was altered.
 
+        `data` is a mapping. Linear in its size.
+
         Raises
         ------
         InvalidProblemError

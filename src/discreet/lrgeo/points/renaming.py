@@ -103,7 +103,7 @@ def renamed(
 def _blurred(table: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability ``(m, n)`` of each step of a point to a node: noise, and the step to a control point.
 
-    `table` is the noise, `weights` ``(2, taps)`` the steps along each axis.
+    `table` is the noise, `weights` ``(2, taps)`` the steps along each axis, which wrap around. ``O(m n taps)``.
     """
     for axis, parts in enumerate(weights):
         table = sum(

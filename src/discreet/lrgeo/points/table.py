@@ -110,7 +110,10 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         return weights
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net, the weights, and the bound of the net."""
+        """Plain values for JSON: the net, ``"weights"`` packed, and ``"mesh_lower"`` as text or ``None``.
+
+        Linear in the weights.
+        """
         return {
             **super().own_parts(),
             "weights": packed(self.weights.ravel()),

@@ -256,7 +256,7 @@ class _Search:
         self.trace.append(f"{state.count} primal-dual steps, {state.restarts} restarts.")
 
     def _away(self) -> NDArray[np.float64]:
-        """Return the distances from control points to reports, floats ``(V, K)``, in sides of a cell."""
+        """Return the distances from control points to reports, float64 ``(V, K)``, in sides of a cell. ``O(V K)``."""
         columns, rows = np.divmod(np.arange(len(self.cost)), self.net.points[1])
         at = (np.stack([columns, rows], axis=1) - 0.5)[:, None]
         home = (self.places - self.net.low) / self.net.side
@@ -356,7 +356,8 @@ def _net(
 ) -> ControlNet:
     """Return a net over the box around places: the finest of a few whose table is small enough.
 
-    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter.
+    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter; `spacing`, in the unit of
+    `region`, is the only side tried. InvalidProblemError if all tables are too large.
     """
     sides = cell_sides(region, rate, _RATES, spacing, coarser=_COARSER, finer=_LARGEST_FACTOR)
     x, y = places.min(axis=0).tolist()

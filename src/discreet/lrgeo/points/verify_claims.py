@@ -107,6 +107,8 @@ def count_violations(
 ) -> int:
     r"""Count where :math:`G_1^2 + G_2^2 \le (\rho V)^2` is false, in floats where these are sure, else in integers.
 
+    Returns the number of entries. Linear, in integers only where the comparison is close.
+
     Parameters
     ----------
     value, east, north
@@ -177,7 +179,11 @@ def _digest(stated: Claimed) -> str:
 
 
 def _is_flat(stated: Claimed) -> bool:
-    """Whether the distance in the plane is at most that on the ground, for all points within the reach."""
+    """Return whether the distance in the plane is at most that on the ground, for all points within the reach.
+
+    False also for regions beyond 88 degrees of latitude or more than 20 degrees of longitude wide. Without an origin
+    it is whether the factors are those of the unit.
+    """
     east, north = stated.factors
     if stated.origin is None:
         return east == north == _DECIMETERS[stated.unit] * _SCALE

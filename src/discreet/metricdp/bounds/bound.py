@@ -101,7 +101,10 @@ class Multipliers:
 
     @classmethod
     def stack(cls, parts: list[Multipliers]) -> Multipliers:
-        """Concatenate the prices of several parts, in their order."""
+        """Concatenate the prices of several parts, in their order, numbers unchanged; none for an empty list.
+
+        Linear.
+        """
         empty = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([empty, *(part.report for part in parts)]),
@@ -232,7 +235,7 @@ def row_levels(
 
 
 def sum_of_levels(levels: NDArray[np.float64]) -> float:
-    """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large."""
+    """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large. Linear."""
     # Half of the largest float, divided by the number of terms: no sum of them overflows.
     most = np.finfo(np.float64).max / (2 * len(levels))
     if not np.isfinite(levels).all() or float(np.abs(levels).max()) > most:

@@ -215,7 +215,8 @@ def _search(
 ) -> tuple[TiledIterate, LocalBound]:
     """Take steps until the bound is within `gap` of the estimated loss or time is up; then polish multipliers.
 
-    Returns the iterate with its best multipliers, and the bound. A step is linear in the multipliers of all tiles.
+    `plan` has the tiles, `time_limit` is in seconds; `on_progress` is called at each evaluation. Returns the iterate
+    with its best multipliers, and the bound, in floats. A step is linear in the multipliers of all tiles.
     """
     start = clock()
     end = math.inf if time_limit is None else start + time_limit

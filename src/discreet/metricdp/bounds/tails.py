@@ -331,8 +331,8 @@ def _to_integers(
 ) -> AnchoredChannel:
     """Round `anchors` ``(n,)``, scaled to their largest sum, to integers, with the least lift that the theorem allows.
 
-    `parts` are the shares of epsilon for the totals, and of the rest for rounding. Secrets that nearly coincide are
-    refused.
+    `edges` are the constrained pairs, `guarantee` has epsilon; `parts` are the shares of epsilon for the totals, and
+    of the rest for rounding. Not verified. InvalidProblemError for secrets that nearly coincide.
     """
     column = guarantee.epsilon * (1 - parts[0])
     rate = column * (1 - parts[1])

@@ -134,8 +134,9 @@ class PlanarLaplace:
         Returns
         -------
         Candidate or None
-            A matrix ``(n, n_reports)`` whose rows sum to about 1. ``None`` without a plane, without a bound on its stretch, or
-            if all reports lie within a millionth of a nat, since floats do not resolve cells so much smaller than the noise.
+            A matrix ``(n, n_reports)`` whose rows sum to about 1. ``None`` without a plane, without a bound on its
+            stretch, or if all reports lie within a millionth of a nat, since floats do not resolve cells so much
+            smaller than the noise.
 
         Complexity
         ----------
@@ -182,7 +183,10 @@ class BestConstant:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Return the matrix."""
+        """Return the channel that gives every secret of `part` the report of least expected cost, ``(n, K)``.
+
+        ``O(n K)``.
+        """
         matrix = np.zeros_like(part.cost)
         matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
         return Candidate("constant", matrix, None, "The same report is given for every secret.")

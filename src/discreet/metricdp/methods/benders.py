@@ -211,9 +211,10 @@ class Benders:
     def _candidate(
         self, layout: Layout, chains: Chains, result: BendersResult, anchor: NDArray[np.float64]
     ) -> Candidate:
-        """Return the channel and the prices of a run, with its facts.
+        """Return the channel and the prices of `result`, the decomposition's, with its facts.
 
-        Without a solution the channel is `anchor` ``(n, k)``.
+        Prices go back to stated constraints by `layout` and `chains`. Without a solution the channel is `anchor`
+        ``(n, k)``.
         """
         split, last_iteration = layout.split, result.history[-1] if result.history else None
         matrix = anchor if result.x is None else np.maximum(result.x, 0.0).reshape(anchor.shape)

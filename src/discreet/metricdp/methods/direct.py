@@ -136,7 +136,10 @@ class Direct:
         return Candidate("direct", matrix, _prices(part, edges, solution), note, facts)
 
     def _program(self, part: Part, edges: Adjacency) -> LinearProgram:
-        """Return the program of the whole channel: a ratio row for each edge, direction and report; scaled costs."""
+        """Return the program of the whole channel: a ratio row for each edge, direction and report; scaled costs.
+
+        `part` has the costs; ``n k`` variables, row by row; rows are as of :func:`constraint_matrix`.
+        """
         from discreet.core.lp import LinearProgram
 
         matrix, upper = constraint_matrix(part, edges)
@@ -201,6 +204,9 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
     place of the next ``m K`` has i and j exchanged; then one row for each secret.
 
     ``4 m K + n K`` nonzeros.
+
+    Columns are the entries of the channel, row by row; `part` gives n, K and epsilon. Upper bounds are 0, then 1 for
+    sums.
     """
     from scipy.sparse import csr_array
 

@@ -88,7 +88,10 @@ class TileState:
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return float32 zeros of a shape, aligned to cache lines, so that a row of 16 floats is in one line."""
+    """Return float32 zeros of a shape, aligned to cache lines, so that a row of 16 floats is in one line.
+
+    Linear; the memory is a part of a slightly larger array.
+    """
     size = math.prod(shape)
     room = np.zeros(size + _ROW_BYTES // 4, dtype=np.float32)
     skipped = -(room.ctypes.data // 4) % (_ROW_BYTES // 4)

@@ -190,6 +190,8 @@ def fill_rows(
 ) -> None:
     """Raise rows of small sum, in place, to the values that the ratios to their neighbors require.
 
+    Nothing is done if no row is small; else a few sweeps of edges times reports.
+
     Parameters
     ----------
     matrix

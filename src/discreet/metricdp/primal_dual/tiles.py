@@ -295,7 +295,10 @@ class TiledIterate:
         """Numbers of steps after which variables get new units."""
 
     def _measure(self) -> None:
-        """Set the step size and the row weights from an estimate of the largest singular value."""
+        """Set the step size and the row weights from an estimate of the largest singular value of all tiles.
+
+        Some products with the constraints of each tile.
+        """
         ratios, squares = 0.0, np.zeros(self.n)
         for tile in self.tiles:
             ratios = max(ratios, tile.largest_value())
@@ -385,7 +388,10 @@ class TiledIterate:
             self.move_anchor(pool)
 
     def move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
-        """Restart at the point, with a primal weight from the distances moved by both sides."""
+        """Restart at the point, with a primal weight from the distances moved by both sides.
+
+        `pool` is as of :meth:`pool`. Linear in the multipliers and variables.
+        """
         moved = np.zeros((len(self.tiles), 2))
 
         def move(t: int) -> None:
