@@ -107,8 +107,8 @@ def design(
     Returns
     -------
     Design
-        A verified channel. ``lower`` and ``upper`` are for the problem with the stored integer distances, links
-        included. ``witness`` holds the multipliers that prove ``lower``.
+        A verified channel. ``lower`` and ``upper``, in the loss's unit, are for the stored integer distances, links
+        included; ``witness`` proves ``lower``. The cost is that of the methods, and ``O(pairs K)`` for the check.
 
     Raises
     ------

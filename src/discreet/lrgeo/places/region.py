@@ -126,8 +126,8 @@ class Region:
     ) -> Region:
         """Return the region of the cells of a grid; the cell in row r and column c is place ``r * columns + c``.
 
-        ``O(rows columns)``. With an origin the grid is on the globe, its cells at most as large as stated on the
-        ground.
+        ``O(rows columns)``. With an origin the grid is on the globe, its cells at least as large as stated on the
+        sphere.
 
         Parameters
         ----------
