@@ -142,7 +142,7 @@ class Mechanism(CertifiedChannel):
     def from_design(cls, design: CertifiedChannel, region: Region | None = None) -> Mechanism:
         """Take what is published of a design; the region's roads stay behind.
 
-        The certificate of the design is taken over; nothing is verified anew. Constant time.
+        The certificate of the design is taken over; nothing is verified anew. ``O(K)``.
 
         Parameters
         ----------

@@ -97,9 +97,9 @@ class Part:
         return float(self.epsilon) * 2.0**-self.constraints.scale_bits
 
     def nats(self, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Convert stored lengths, of any shape, to nats, float64 of the same shape.
+        """Convert stored lengths, of any shape, to nats: float64 of the same shape.
 
-        -1, which stands for no path, is not told apart.
+        Entries of -1, for no path, are converted like the others: the caller has to leave them out.
         """
         return np.asarray(lengths * self.rate, dtype=np.float64)
 

@@ -231,7 +231,7 @@ def named_loss(
 ) -> NDArray[np.float64]:
     """Compute a named loss of reporting some secrets as others.
 
-    O(a b).
+    The cost is ``O(a b)``.
 
     Parameters
     ----------

@@ -107,7 +107,10 @@ class Roads:
         return csr_array((length[first], (start[first], stop[first])), shape=shape)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: lists of vertices, segments, lengths in decimeters, directions and stops."""
+        """Plain values for JSON: lists of vertices, segments, lengths in decimeters, directions and stops. Linear.
+
+        Keys are the parameters' names; lengths are rounded to a tenth, directions are 0 or 1.
+        """
         return {
             "vertices": self.vertices.tolist(),
             "segments": self.segments.tolist(),

@@ -64,9 +64,9 @@ def space_of(places: NDArray[np.int64], unit: str, *, cells_per_place: int = 4) 
 
 
 def _bits(squared: int, per: int) -> int:
-    """Return the largest s with ``2^s extent < 2^46``, from the squared extent in decimeters.
+    """Return the largest s with ``2^s extent < 2^46``, from the squared extent in decimeters, exactly.
 
-    `per` decimeters a unit.
+    The extent is in units of `per` decimeters.
     """
     extent = math.isqrt(squared) + 1
     bits = scale_for(float(Fraction(extent, per)), TOTAL_BITS)

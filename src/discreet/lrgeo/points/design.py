@@ -199,10 +199,11 @@ def _bounded(
     tell: Reporter,
     throw: bool,
 ) -> NoiseDesign | LatticeDesign:
-    """Return the design with a lower bound on the loss of all mechanisms with these reports, and a status.
+    """Return the design `made` with a lower bound on the loss of all mechanisms with these reports, and a status.
 
-    `gap` is relative; `stop` is when to end, in seconds of the clock. There is no bound if two places fall on one
-    decimeter. With `throw` raises LimitReachedError if the gap is not reached.
+    `problem` has the costs, `gap` is relative; `stop` is when to end, in seconds of the clock. There is no bound if
+    two places fall on one decimeter. With `throw` raises LimitReachedError if the gap is not reached. The cost is
+    that of :func:`~discreet.lrgeo.candidates.bound_from_below`.
     """
     upper = made.upper
     if upper is None:  # pragma: no cover - a design with a problem has a loss

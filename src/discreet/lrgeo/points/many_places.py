@@ -92,6 +92,8 @@ def design_many_places(
 ) -> NoiseDesign:
     """Design noise for any number of places whose reports are the places, with a lower bound.
 
+    The cost is that of the noise and its names, and of the bound, which is by parts.
+
     Parameters
     ----------
     costs

@@ -219,7 +219,8 @@ def _lay_net(
     """Return a net over the box around places, and the size of its torus: columns and rows of nodes.
 
     `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
-    coarse, the first on at most `nodes[0]` nodes, and the others on `nodes[1]`: a larger torus is refused.
+    coarse, or `spacing` alone, in the unit of `region`; the first on at most `nodes[0]` nodes, and the others on
+    `nodes[1]`. InvalidProblemError if each torus is larger.
     """
     most = nodes[spacing is not None]
     for side in cell_sides(

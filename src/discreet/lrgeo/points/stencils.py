@@ -111,7 +111,7 @@ def gradients(
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield lengths of gradients and values at nodes, some nodes at a time.
 
-    ``O(nodes K)`` in all; values and slopes are per side of a cell.
+    ``O(nodes K)`` in all; slopes are per side of a cell.
 
     Parameters
     ----------

@@ -377,7 +377,10 @@ def _net(
 def _on_points(
     net: ControlNet, places: NDArray[np.int64], cost: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the cost ``(V, K)`` at control points from `cost` ``(P, K)`` at `places` ``(P, 2)`` drawn there."""
+    """Return the cost ``(V, K)`` at control points from `cost` ``(P, K)`` at `places` ``(P, 2)`` drawn there.
+
+    `net` gives the weights of a place at its nine control points; `places` are in decimeters. ``O(P K)``.
+    """
     first, weights = net.coefficients(places)
     columns, rows = net.points
     moved = np.zeros((columns * rows, cost.shape[1]))

@@ -508,7 +508,10 @@ class Plan:
         return raised
 
     def _record_outside_costs(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
-        """Lower, in place, the cost of the cheapest report outside of its tiles for each secret."""
+        """Lower `far`, in place, to the cost of the cheapest report of `group` for secrets that are not `inside`.
+
+        `group` are the reports of a tile, `inside` its secrets. ``O(n)`` for each report.
+        """
         least = _least_costs(self.costs, group)
         least[inside] = np.inf
         np.minimum(self.far, least, out=self.far)
@@ -535,9 +538,9 @@ class Plan:
         return smooth
 
     def lower_bound(self, state: TiledIterate) -> float:
-        """Return the bound of the best multipliers, rounded down, computed tile by tile.
+        """Return the bound of the best multipliers of `state`, rounded down, in the loss's unit, computed tile by tile.
 
-        Linear in costs and multipliers.
+        Minus infinity if a price is too high for floats. Linear in costs and multipliers.
         """
         least = self.far.copy()
         for tile in self.tiles:

@@ -47,7 +47,7 @@ def pair_prices(part: Part) -> Multipliers:
 
     Complexity
     ----------
-    O(n n_reports).
+    O(n n_reports), and a sort of the constraints.
 
     Examples
     --------

@@ -74,7 +74,9 @@ class TailsAndHub:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Compute the optimal heights, and add the rest of each row to the hub.
+        """Compute the optimal heights of exponential tails on `part`, and add the rest of each row to the hub.
+
+        The seconds and threads of `limits` are for the programs; the matrix ``(n, K)`` comes without prices.
 
         Returns
         -------
@@ -132,8 +134,8 @@ class TailsAndHub:
     ) -> tuple[NDArray[np.float64], int]:
         """Return the optimal heights ``(k,)``, or the best private ones within the time, and the number of programs.
 
-        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the objective, `decay` ``(n, n)`` is ``e^-nats``. A
-        linear program a round.
+        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the objective, `decay` ``(n, n)`` is ``e^-nats``;
+        `stop` is in seconds of the clock, ``None`` for no limit. A linear program a round, on `threads` threads.
         """
         from discreet.core.lp import LinearModel, LinearProgram
         from discreet.core.lp.program import SMALLEST_ENTRY

@@ -186,7 +186,9 @@ class PrimalDual:
 def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
     """Return a division of the reports into tiles, with the constraints that may have a price.
 
-    Within a reach in nats where losses follow distance and the `gap` allows it, else one tile of all secrets.
+    `near` is the program in order of nearness, `epsilon` per unit. Within a reach in nats where losses follow
+    distance and the `gap` allows it, else one tile of all secrets. ``O(n k)``, and a spanner if all pairs are
+    constrained.
     """
     graph = priceable(near.edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
@@ -407,9 +409,9 @@ class _Run:
         return clock() > self.stop + _TUNING.overtime_seconds
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate ``(n, k)``, store the channel if it is the best, and return its loss.
+        """Mend an iterate `matrix` ``(n, k)``, store the channel if it is the best, and return its loss.
 
-        The loss is infinite if time is up.
+        The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
@@ -436,9 +438,9 @@ class _Run:
         return upper
 
     def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Merge reports of an iterate ``(n, k)`` before it is mended over all pairs, for a share of the gap.
+        """Merge reports of an iterate `matrix` ``(n, k)`` before it is mended over all pairs, for a share of the gap.
 
-        Same shape.
+        Returns ``(n, groups)``, a column for each group; the cost is that of :func:`merge_reports`.
         """
         near = self.near
         loss = float((near.cost.T @ matrix).min(axis=0).sum())

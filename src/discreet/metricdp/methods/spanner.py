@@ -64,7 +64,7 @@ class Spanner:
             raise InvalidProblemError("dilation", "a factor above 1", self.dilation)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Build a spanner of the shortest paths of constraints, and solve the program on it.
+        """Build a spanner of the shortest paths of constraints of `part`, and solve the program on it within `limits`.
 
         Returns
         -------

@@ -143,7 +143,10 @@ class Tile(TileState):
         return 2 * len(self.edges) * len(self.reports)
 
     def largest_value(self) -> float:
-        """Estimate the largest squared singular value of the scaled ratios."""
+        """Estimate the largest squared singular value of the scaled ratios, from the first block, by the power method.
+
+        Some products with the constraints.
+        """
         from discreet.metricdp.kernels.primal_dual import largest_value
 
         return largest_value(self.S[:1], self.R[:1], self.edges.pairs, self.small, _POWER_ROUNDS)
@@ -319,7 +322,10 @@ class TiledIterate:
         self.restart_after_growth(pool)
 
     def restart_after_growth(self, pool: ThreadPoolExecutor | None) -> None:
-        """Restart at the point after its units or its constraints have changed."""
+        """Restart at the point after its units or its constraints have changed; step sizes are estimated anew.
+
+        `pool` is as of :meth:`pool`. Some products with the constraints.
+        """
         self._measure()
         self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
         self._restart(self.weight)
@@ -371,7 +377,10 @@ class TiledIterate:
             self._restart_if_due(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
     def _restart_if_due(self, size: float, pool: ThreadPoolExecutor | None) -> None:
-        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them."""
+        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
+
+        `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or is returned to.
+        """
         if self.age == 1:
             self.first = size
         if size > 1e3 * self.first or not math.isfinite(size):
@@ -404,7 +413,10 @@ class TiledIterate:
         self._restart(math.sqrt(math.sqrt(dl / dx) * self.weight) if moves else self.weight)
 
     def balance(self, primal: float, dual: float) -> None:
-        """Set the primal weight for the next restart from the residuals of the channel and of the bound."""
+        """Set the primal weight for the next restart from the residuals of the channel and of the bound.
+
+        Both are losses in one unit. Nothing changes until the weight has reached the last target.
+        """
         if self.weight == self.target or math.isinf(self.target):
             self.target = balance_weight(self.weight, primal, dual)
             self.weights = self.target, self.target
@@ -451,7 +463,10 @@ class TiledIterate:
         return float(values[at])
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
-        """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles; rows sum to about 1."""
+        """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles; rows sum to about 1.
+
+        ``O(n n_reports)``.
+        """
         table = np.zeros((self.n, n_reports))
         for tile in self.tiles:
             table[np.ix_(tile.secrets, tile.reports)] = tile.matrix()
