@@ -425,7 +425,11 @@ def _check(
     time_limit: float | None,
     threads: int,
 ) -> None:
-    """Raise InvalidProblemError for another type, unit, gap, time limit or number of threads than is allowed."""
+    """Raise InvalidProblemError for another type, unit, gap, time limit or number of threads than is allowed.
+
+    The guarantee must be in the region's unit, `gap` in [0, 1) or ``None``, `time_limit` positive seconds or
+    ``None``.
+    """
     stated: Any = guarantee
     if not isinstance(stated, MetricDP):
         raise InvalidProblemError("guarantee", "a MetricDP", type(stated).__name__)
@@ -448,10 +452,11 @@ def _problem(
     weights: ArrayLike | None,
     prior: ArrayLike | None,
 ) -> Problem | None:
-    """Return the loss ``(K, K)`` and prior of the places, or ``None`` beyond 5120 places.
+    """Return the loss ``(K, K)``, in the region's unit, and prior of the places, or ``None`` beyond 5120 places.
 
-    `targets` ``(L,)`` and `weights` ``(L,)`` give the loss of misjudged ways, else it is the distance.
-    InvalidProblemError for weights alone, or for any of them beyond 5120 places.
+    `targets` ``(L,)`` and `weights` ``(L,)`` give the loss of misjudged ways, else it is the distance; `prior` is
+    ``(K,)``. ``O(K^2 L)``. InvalidProblemError for weights without targets, or for targets or a prior beyond 5120
+    places.
     """
     if not region.space.has_matrix:
         if targets is not None or prior is not None:

@@ -330,8 +330,9 @@ def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
 def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs) -> State | None:
     """Return the state with one more report charged on `day`, or ``None`` where the budget does not allow it.
 
-    `day` counts days since 1970; a later one than the state's starts a new sum per day, an earlier one does not.
-    BudgetError for a mechanism whose reports have no finite cost.
+    `client` gives the cost of a report, `epochs` the limits. `day` counts days since 1970; a later one than the
+    state's starts a new sum per day, an earlier one does not. BudgetError for a mechanism whose reports have no
+    finite cost.
     """
     epsilon = client.cost
     # A clock that was set back opens no new day.

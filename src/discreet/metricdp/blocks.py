@@ -137,10 +137,11 @@ class Partition:
         return np.sort(sizes.astype(np.int64))[::-1]
 
     def work(self, n_reports: int, exponent: float = 1.5) -> float:
-        r"""Estimate the work of an iteration: :math:`T(K \sum_l |Y_l|) + T(K \max_l |X_l|)` with ``T(n) = n^exponent``.
+        r"""Estimate the work of an iteration, ``T(K sum_l |Y_l|) + T(K max_l |X_l|)`` with ``T(n) = n^exponent``.
 
-        Section 3.3 of the paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2,
-        the growth of simplex iterations.
+        No unit. K is `n_reports`, Y the boundary records, X_l the internal records of block l. Section 3.3 of the
+        paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2, the growth of
+        simplex iterations.
         """
         boundary = int(self.boundary.sum())
         largest = int(self.internal_sizes.max())

@@ -185,10 +185,10 @@ class Chains:
 def _orient_chain(
     nodes: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Reverse a chain, if its first node has a larger number than its last.
+    """Return a chain in the direction from its lower-numbered end to the other.
 
-    `nodes` and `distances`, in stored units from the first node, are ``(length,)``; both are returned, distances anew
-    from the new first node.
+    `nodes` and `distances`, in stored units from the first node, are ``(length,)``; both are returned, distances
+    counted from the new first node.
     """
     return (
         (nodes, distances)

@@ -300,7 +300,7 @@ def _candidate_prices(
     """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two.
 
     `around` are one or two designs, ascending in epsilon; `constraints` are those of the problem. Each of the prices
-    is evaluated as it is and times `factor`: the best factor was often below 1.
+    is yielded as it is and times `factor`: the best factor was often below 1. Designs without prices are skipped.
     """
     for share in _COMPENSATED_SHARES:
         adapted = [_adapt_prices(made, constraints, epsilon, share) for made in around]

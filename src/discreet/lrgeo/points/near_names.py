@@ -139,8 +139,8 @@ def _nearest_to_medians(
 ) -> NDArray[np.int64]:
     """Return the place nearest to the median of the places around each node of the torus, int64 of `shape`.
 
-    `places` is ``(K, 2)`` decimeters, `prior` ``(K,)``, `fall` nats a cell. A search a node, and steps over near
-    places.
+    `places` is ``(K, 2)`` decimeters, `net` their net, `prior` ``(K,)``, of which places of 0 are not weighed, `fall`
+    nats a cell. A search a node, and steps over near places, on `threads` threads.
     """
     from scipy.spatial import KDTree
 

@@ -115,9 +115,10 @@ def mend_net(
 def _project(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float, sweeps: int, threads: int
 ) -> None:
-    """Project the columns of a table ``(control points, K)`` on the condition, in place, in sweeps over the nodes.
+    """Project the columns of a table ``(V, K)`` on the condition, in place, in at most `sweeps` sweeps over the nodes.
 
-    `rho` is nats a cell; stops early once nearly no node is violated. ``O(nodes K)`` a sweep.
+    `rho` is nats a cell; rows are scaled to sum 1 after each sweep. Stops early once nearly no node is violated.
+    ``O(nodes K)`` a sweep, on `threads` threads.
     """
     from concurrent.futures import ThreadPoolExecutor
 

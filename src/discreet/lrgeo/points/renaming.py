@@ -157,7 +157,7 @@ def _around(
     """Compare all reports at every fourth node of every fourth row, then the best of these at the nodes between.
 
     `table` ``(m, n)`` is the noise, `first` ``(P, 2)`` and `weights` ``(P, 2, taps)`` the steps of places, `cost`
-    ``(P, K)``. Returns names and loss. ``O(m n P K / 16)``.
+    ``(P, K)``. Returns names and loss, not always the least; m and n must be multiples of four. ``O(m n P K / 16)``.
     """
     from discreet.lrgeo.points.kernels.renaming import likely_at, name_blocks
 

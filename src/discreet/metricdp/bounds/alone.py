@@ -103,10 +103,10 @@ def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[
 def _connected_blocks(
     part: Part, labels: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], Adjacency]]:
-    """Yield the connected components of blocks, `labels` ``(n,)``.
+    """Yield the connected components of blocks, `labels` ``(n,)``, by the constraints of `part` within blocks.
 
-    Indices of their secrets, and constraints between them. Components of one secret are left out. A pass over the
-    constraints for each component.
+    Each as the ascending indices of its secrets, and the constraints between them, numbered within. Components of one
+    secret are left out. A pass over the constraints for each component.
     """
     stated = part.constraints
     i, j = stated.pairs.T

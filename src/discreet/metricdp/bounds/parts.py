@@ -214,7 +214,8 @@ def _triangulation(
 ) -> Adjacency:
     """Return the sides of the Delaunay triangles of places `inside` as constraints: any set of pairs gives a bound.
 
-    `flat` ``(n, 2)`` are points in the plane. ``O(s log s)`` for s places.
+    `space` gives the lengths; `flat` ``(n, 2)`` are points in the plane. Numbered within `inside`, which needs three
+    places or more that are not on one line. ``O(s log s)`` for s places.
     """
     from scipy.spatial import Delaunay
 

@@ -170,8 +170,8 @@ class Benders:
     ) -> Candidate:
         """Return the result of steps on the complete program, with the better of their bound and that of the blocks.
 
-        `anchor` ``(n, k)`` is a private channel, taken where steps give none; `rows` are those of the program. Half
-        of the time is for the blocks.
+        `anchor` ``(n, k)`` is a private channel, taken where steps give none; `rows` are those of the program that
+        was too large. Half of the time of `limits` is for the blocks of `layout`.
         """
         part, start = layout.part, clock()
         half = None if limits.seconds is None else limits.seconds / 2

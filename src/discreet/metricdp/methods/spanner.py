@@ -102,10 +102,10 @@ class Spanner:
 
 
 def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
-    """Scale prices found on `graph` at the smaller epsilon to the full one.
+    """Scale prices found on `graph` at the smaller epsilon to the full one, so that each keeps its negative term.
 
-    Prices of pairs not among the part's are dropped. Each keeps its negative term; `rate` is nats a stored unit at
-    the smaller epsilon.
+    `rate` is nats a stored unit at the smaller epsilon. Prices of pairs that `part` does not constrain are dropped;
+    each pair must be an edge of `graph`. A bisection for each price.
     """
     n, stated = part.n, part.constraints
     keys = np.minimum(prices.source, prices.target).astype(np.int64) * n
