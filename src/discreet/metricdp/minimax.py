@@ -299,7 +299,7 @@ class _FixedAnswers:
 
 
 def _part_key(part: Part) -> bytes:
-    """Return the costs and constraints of a part as bytes: parts with equal keys have the same solutions."""
+    """Return the costs and constraints of a part as bytes: parts with equal keys have the same solutions. Linear."""
     graph = part.constraints
     return b"|".join(table.tobytes() for table in (part.cost, graph.pairs, graph.lengths))
 

@@ -363,6 +363,8 @@ class Region:
     def where(self, index: int) -> tuple[float, float]:
         """Return the coordinates of a place: latitude and longitude, or east and north in the unit.
 
+        A pair of floats. All coordinates are computed at the first call, ``O(K)``.
+
         Raises
         ------
         InvalidProblemError

@@ -172,7 +172,7 @@ def _weights(made: NoiseDesign) -> float:
 
 
 def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDesign:
-    """Return the design that loses less, the noise in a tie, with both losses in its trace.
+    """Return the design that loses less, the `noise` in a tie with the `table`, with both losses in its trace.
 
     A design without a stated loss counts as losing infinitely much.
     """

@@ -187,8 +187,9 @@ def cell_sides(
 def _side(cell: int, wanted: Fraction, coarser: Fraction, finer: int) -> int:
     """Return the side of a net's cells in decimeters: a part of the grid's `cell` of about the `wanted` side.
 
-    `cell` is 0 for a region that is no grid. The parts of a cell are at least ``cell / (wanted coarser)``, and at most
-    `finer` times as many; if none divides it, the side is `wanted`, rounded down.
+    `cell` is 0 for a region that is no grid; the side is then `wanted`, rounded down, 1 at least. The parts of a cell
+    are at least ``cell / (wanted coarser)``, and at most `finer` times as many; the fewest that divide it are taken,
+    or, if none do, a side of `wanted`, rounded down.
     """
     if cell:
         fewest = math.ceil(cell / (wanted * coarser))

@@ -60,7 +60,10 @@ class NoiseRows(OnNet):
         )
 
     def published(self) -> NoiseMechanism:
-        """Return the mechanism that a server publishes."""
+        """Return the mechanism that a server publishes, with the same arrays.
+
+        InvalidProblemError if its certificate failed.
+        """
         return NoiseMechanism(**{one.name: getattr(self, one.name) for one in fields(NoiseRows)})
 
 

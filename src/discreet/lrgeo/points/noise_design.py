@@ -258,7 +258,8 @@ def _torus(
 def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts) -> float:
     """Return the largest distance in the plane between a place of the costs and its node in `places` ``(K, 2)``.
 
-    In decimeters, a thousandth added. ``O(K)``.
+    Both `places` and the result are in decimeters, `frame` gives the plane; a thousandth is added for floats.
+    ``O(K)``.
     """
     points = np.asarray(costs.space.points, dtype=np.float64)
     if frame.origin is None or costs.space.metric != "haversine":

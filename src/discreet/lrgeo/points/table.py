@@ -58,7 +58,10 @@ class LatticeRows(OnNet):
         return ClaimedTable(*plane, self.bits, self.guarantee, self.weights)
 
     def published(self) -> LatticeMechanism:
-        """Return the mechanism that a server publishes."""
+        """Return the mechanism that a server publishes, with the same arrays.
+
+        InvalidProblemError if its certificate failed. Sums of rows are checked: linear in the weights.
+        """
         return LatticeMechanism(
             **{one.name: getattr(self, one.name) for one in fields(LatticeRows)}
         )
