@@ -114,14 +114,14 @@ def need_problem(problem: Problem | None, name: str) -> Problem:
 
 
 def seconds_left(stop: float) -> float | None:
-    """Return the seconds until the time limit; ``None`` without a limit."""
+    """Return the seconds until `stop`, a time of ``time.perf_counter``, 0 at least; ``None`` if it is infinite."""
     return None if math.isinf(stop) else max(0.0, stop - time.perf_counter())
 
 
 def nearest(space: MetricSpace) -> float:
     """Return the median, over places, of the distance to the nearest other place, in the space's unit.
 
-    ``O(K log K)``.
+    The space needs points, two or more; distances are straight lines between them. ``O(K log K)``.
     """
     from scipy.spatial import cKDTree
 
@@ -131,7 +131,11 @@ def nearest(space: MetricSpace) -> float:
 
 
 def expected_loss(channel: AnchoredChannel, problem: Problem) -> float:
-    """Compute the expected utility loss under the prior, rounded up. ``O(n)`` rows are computed, one at a time."""
+    """Compute the expected utility loss under the prior, in the problem's unit, rounded up.
+
+    ``O(K^2)``, one row at a time. The channel's names are reports of the problem. Places of probability 0 are
+    skipped.
+    """
     total = 0.0
     for place in np.flatnonzero(problem.prior).tolist():
         weights = channel.row(place).astype(np.float64)
@@ -142,7 +146,10 @@ def expected_loss(channel: AnchoredChannel, problem: Problem) -> float:
 
 
 def column_rate(guarantee: MetricDP) -> Fraction:
-    """Return the decay rate of columns: epsilon less the shares of the row totals and of the rounding."""
+    """Return the decay rate of columns, exact nats per unit of distance.
+
+    Epsilon less the shares of row totals and rounding.
+    """
     return guarantee.epsilon * (1 - SHARE) * (1 - _SLACK)
 
 
@@ -177,6 +184,8 @@ def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
     """Return a channel that names each report by the place of least expected loss given it: post-processing [CEP17]_.
 
     A dense table of all weights is computed: ``O(K^3)`` for K places and reports.
+
+    `problem` has the cost of each place as a report of each. Names are places; weights are not changed.
     """
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)
@@ -205,6 +214,9 @@ def bound_from_below(
 
     Its multipliers are for constraints between near places. Leaving out those between far places relaxes the program,
     so that the bound is valid for all pairs.
+
+    In the unit of the problem's loss. The cost is that of the methods :class:`~discreet.metricdp.Kernel` and
+    :class:`~discreet.metricdp.PrimalDual`; the second is not run if the first reaches `target`.
 
     Parameters
     ----------
@@ -247,10 +259,10 @@ def bound_from_below(
 def _near_pairs(
     space: MetricSpace, guarantee: MetricDP, *, steps: float = 2.3, growth: float = 1.5
 ) -> Adjacency:
-    """List bound pairs of near places, so many that they connect all.
+    """List constrained pairs of near places, so many that they connect all.
 
-    They lie within `steps` typical steps, on a grid the 16 directions that no others imply; while these do not connect
-    all places, the radius is multiplied by `growth`.
+    All pairs within the radius if there is one. Without a radius they lie within `steps` typical steps, on a grid the
+    16 directions that no others imply; while these do not connect all places, the radius is multiplied by `growth`.
     """
     if guarantee.radius is not None:
         return space.adjacency(guarantee.radius)

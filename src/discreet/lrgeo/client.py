@@ -137,9 +137,10 @@ class Client:
         return self._mechanism.region.snap(point)
 
     def row(self, place: int) -> NDArray[np.int64]:
-        """Return the integer weights ``(K,)`` of all reports for a place, by its number: private, as the place is.
+        """Return the integer weights ``(R,)`` of all reports for a place, by its number: private, as the place is.
 
-        ``O(K)``. A number that is no place's is refused.
+        They are not scaled: divide by their sum. ``O(K)`` for K places. InvalidProblemError for a number that is no
+        place's.
         """
         return self._mechanism.channel.row(place)
 
@@ -173,7 +174,7 @@ class Client:
 
 
 def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a caller may pass
-    """Take a mechanism, or make that of a certified design; anything else is refused."""
+    """Return a mechanism as it is, or make that of a certified design; InvalidProblemError for anything else."""
     if isinstance(stated, Mechanism):
         return stated
     if not isinstance(stated, CertifiedChannel):
@@ -187,6 +188,8 @@ def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
 
     A radius protects pairs beyond it by chains of nearer ones: how much longer these are is computed here, and not
     taken from what the mechanism says.
+
+    ``None`` if pairs within the radius do not connect all places. All shortest paths, for a radius.
 
     Examples
     --------
@@ -207,7 +210,9 @@ def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
 def scope_check(mechanism: Mechanism) -> Check:
     """Compare what a mechanism says of places far apart, which its guarantee tells people, with what holds.
 
-    A mechanism may say nothing of them.
+    Returns a check that fails if the scope is one about points, or names another space, components, isolated places
+    or links than there are, or a smaller epsilon for all pairs than holds. A mechanism may say nothing of them: it
+    passes. All shortest paths, for a radius.
 
     Examples
     --------
@@ -227,9 +232,10 @@ def scope_check(mechanism: Mechanism) -> Check:
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
-    """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
+    """Raise CertificateError for a mechanism whose epsilon per kilometer, for any two places, exceeds the accepted one.
 
-    An accepted guarantee with a radius is an InvalidProblemError.
+    InvalidProblemError if `accepts` is no metric guarantee or has a radius. All shortest paths, for a mechanism with
+    one.
     """
     instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:

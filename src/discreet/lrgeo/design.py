@@ -295,7 +295,9 @@ def _for_every_point(
 ) -> NoiseDesign | LatticeDesign:
     """Return the design for every point: by noise or a table; beyond 5120 places one noise for the region alone.
 
-    Raises InvalidProblemError for a radius, or another method or a spacing beyond 5120 places.
+    `problem` is ``None`` beyond 5120 places; `options` are those of :func:`design`, of which `throw` raises
+    LimitReachedError for a missed gap. Raises InvalidProblemError for a radius, or another method or a spacing beyond
+    5120 places.
     """
     from discreet.lrgeo.points.design import design_every_point
     from discreet.lrgeo.points.many_places import costs_of_region, design_many_places
@@ -341,9 +343,11 @@ class _Search:
         self.trace: list[str] = []
 
     def attempt(self, name: str, method: Method, *, only: bool = False) -> None:
-        """Compute a candidate of `method`, verify it, and keep it if it is the best; the trace says how it went.
+        """Compute a candidate of `method`, verify it, and keep it if it loses least; the trace says how it went.
 
-        With `only` a failure raises. Not begun once time is over, but for the first.
+        With `only` a candidate that fails the verifier raises CertificateError, as that of the fallback, tails,
+        always does. Once there is a mechanism, tails are not tried, nor is anything after the time limit. The cost is
+        that of the method and of :func:`discreet.lrgeo.verify`.
         """
         if self.best is not None and (name == _FALLBACK_METHOD or time.perf_counter() > self.stop):
             return
@@ -366,7 +370,11 @@ class _Search:
         self.tell(name, lower=self.lower, upper=self.upper)
 
     def bound(self, gap: float) -> None:
-        """Prove what no private mechanism can do better."""
+        """Set `lower` to a proven lower bound on the loss of every private mechanism, in the region's unit.
+
+        The search stops at ``(1 - gap)`` times the best loss, or when time is up. Without a problem or a mechanism
+        nothing is computed.
+        """
         if self.problem is None or self.upper is None:
             self.trace.append("bound: there is none for so many places.")
             return
@@ -381,7 +389,10 @@ class _Search:
         self.tell("bound", lower=self.lower, upper=self.upper)
 
     def outcome(self, gap: float | None, *, throw: bool) -> RegionDesign:
-        """Return the best design; raise if the gap was not reached and `throw` is set."""
+        """Return the best design; raise LimitReachedError if the gap was not reached and `throw` is set.
+
+        With `gap` ``None`` the status is "no gap asked for". InvalidProblemError if no method gave a mechanism.
+        """
         if self.best is None:
             tried = " ".join(self.trace)
             raise InvalidProblemError("method", "one that there is for this region", tried)
@@ -414,7 +425,11 @@ def _check(
     time_limit: float | None,
     threads: int,
 ) -> None:
-    """Raise InvalidProblemError for another type, unit, gap, time limit or number of threads than is allowed."""
+    """Raise InvalidProblemError for another type, unit, gap, time limit or number of threads than is allowed.
+
+    The guarantee must be in the region's unit, `gap` in [0, 1) or ``None``, `time_limit` positive seconds or
+    ``None``.
+    """
     stated: Any = guarantee
     if not isinstance(stated, MetricDP):
         raise InvalidProblemError("guarantee", "a MetricDP", type(stated).__name__)
@@ -437,10 +452,11 @@ def _problem(
     weights: ArrayLike | None,
     prior: ArrayLike | None,
 ) -> Problem | None:
-    """Return the loss ``(K, K)`` and prior of the places, or ``None`` beyond 5120 places.
+    """Return the loss ``(K, K)``, in the region's unit, and prior of the places, or ``None`` beyond 5120 places.
 
-    `targets` ``(L,)`` and `weights` ``(L,)`` give the loss of misjudged ways, else it is the distance.
-    InvalidProblemError for weights alone, or for any of them beyond 5120 places.
+    `targets` ``(L,)`` and `weights` ``(L,)`` give the loss of misjudged ways, else it is the distance; `prior` is
+    ``(K,)``. ``O(K^2 L)``. InvalidProblemError for weights without targets, or for targets or a prior beyond 5120
+    places.
     """
     if not region.space.has_matrix:
         if targets is not None or prior is not None:
@@ -455,7 +471,10 @@ def _problem(
 
 
 def _bind(region: Region, guarantee: MetricDP) -> MetricDP:
-    """State what holds on the places of this region."""
+    """Return the guarantee bound to the space of this region, with its epsilon for all pairs.
+
+    For a radius that is epsilon times the stretch of shortest paths, rounded up; all shortest paths.
+    """
     space, all_pairs_epsilon = region.space, guarantee.epsilon
     if guarantee.radius is not None:
         stretch = space.adjacency(guarantee.radius).stretch(space)

@@ -136,6 +136,8 @@ def locate(
 ) -> tuple[tuple[float, float], State]:
     """Report where one is: afresh at the first call in an epoch, else what was reported before.
 
+    The cost is that of one report of the client: ``O(K)`` for K places.
+
     Parameters
     ----------
     client
@@ -219,6 +221,8 @@ def pin(
     away. It is drawn once: a place that is pinned keeps its report, and nothing is charged. In another region than that
     of earlier pins, these are forgotten, since their places are no places there.
 
+    The cost is that of one report; `client`, `epochs` and `bits` are as in :func:`locate`.
+
     Raises
     ------
     BudgetError
@@ -280,8 +284,9 @@ def keep(
 ) -> State:
     """Return a state that remembers a report drawn after :func:`reserve`; the same state if `epoch` is not a later one.
 
-    The state passed in is not changed, and nothing is written to a disk. Whether :func:`reserve` was called is not
-    checked.
+    `report` is a pair of coordinates, `epoch` the number of its epoch. Its source is the client's mechanism, or
+    unknown if a pinned place shows the same report from another one. The state passed in is not changed, nothing is
+    charged, and nothing is written to a disk. Whether :func:`reserve` was called is not checked.
     """
     if state.epoch is not None and epoch <= state.epoch:
         return state
@@ -297,7 +302,10 @@ def _source(client: Client | PointClient) -> Source:
 
 
 def _snapping(client: Client | PointClient) -> Client:
-    """Refuse a mechanism for every point, which knows no places that could be pinned."""
+    """Return the client of a mechanism for places.
+
+    InvalidProblemError for one for every point, which has none to pin.
+    """
     if not isinstance(client, Client):
         expected = "a mechanism for places, which points are snapped to"
         raise InvalidProblemError("pinned places", expected, "one for every point")
@@ -305,7 +313,11 @@ def _snapping(client: Client | PointClient) -> Client:
 
 
 def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
-    """Refuse pinned places of another region: what is shown at one of its places would be shown at any of this one."""
+    """Return the client if the pinned places are of its region; InvalidProblemError for those of another one.
+
+    What is shown at one of the other region's places would be shown at any of this one. A mechanism for every point
+    is refused, too.
+    """
     snapping = _snapping(client)
     if state.region != snapping.mechanism.region.digest:
         expected = "pinned places of this server's region; pin them anew with --pin"
@@ -316,7 +328,12 @@ def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
 
 
 def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs) -> State | None:
-    """Return the state with one more report charged on `day`, or ``None`` where the budget does not allow it."""
+    """Return the state with one more report charged on `day`, or ``None`` where the budget does not allow it.
+
+    `client` gives the cost of a report, `epochs` the limits. `day` counts days since 1970; a later one than the
+    state's starts a new sum per day, an earlier one does not. BudgetError for a mechanism whose reports have no
+    finite cost.
+    """
     epsilon = client.cost
     # A clock that was set back opens no new day.
     fresh = state.day is None or day > state.day

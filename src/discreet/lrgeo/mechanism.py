@@ -142,6 +142,8 @@ class Mechanism(CertifiedChannel):
     def from_design(cls, design: CertifiedChannel, region: Region | None = None) -> Mechanism:
         """Take what is published of a design; the region's roads stay behind.
 
+        The certificate of the design is taken over; nothing is verified anew. ``O(K)``.
+
         Parameters
         ----------
         design
@@ -204,12 +206,12 @@ class Mechanism(CertifiedChannel):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Mechanism:
-        """Read what :meth:`to_dict` wrote, and refuse what was altered.
+        """Read what :meth:`to_dict` wrote, a mapping, and refuse what was altered. Linear in its size.
 
         Raises
         ------
         InvalidProblemError
-            For a digest that does not fit, another version, or parts that do not fit each other.
+            For a digest that does not fit, another version, missing entries, or parts that do not fit each other.
 
         Notes
         -----
@@ -226,7 +228,8 @@ class Mechanism(CertifiedChannel):
     def _read(cls, data: Mapping[str, Any]) -> Mechanism:
         """Return the mechanism of plain values; raise InvalidProblemError unless :meth:`to_dict` would write the same.
 
-        Nothing is verified.
+        Nothing is verified. KeyError for a missing entry; other errors of malformed values pass through to
+        :meth:`from_dict`.
         """
         check_whole(data, FORM, cls.VERSION)
         origin = data["origin"]
@@ -268,7 +271,10 @@ class Mechanism(CertifiedChannel):
 
 
 def _rule(space: MetricSpace, unit: str) -> dict[str, Any]:
-    """State how lengths follow from places."""
+    """Return the rule by which lengths follow from places: ``"rule"``, ``"cell"`` in decimeters, ``"scale_bits"``.
+
+    The rule is "lattice" or "plane".
+    """
     source = space.source
     if isinstance(source, LatticeLengths):
         cell = int(source.cell * per_unit(unit))
@@ -293,6 +299,8 @@ def canonical(plain: Mapping[str, Any]) -> bytes:
 def check_whole(data: Mapping[str, Any], form: str, version: int) -> None:
     """Refuse a published mapping of another form or version, or whose digest is not that of its content.
 
+    Linear in the size of `data`, which is written as text and hashed.
+
     Raises
     ------
     InvalidProblemError
@@ -312,9 +320,10 @@ def text_digest(plain: Mapping[str, Any]) -> str:
 
 
 def packed(array: NDArray[np.int64]) -> dict[str, Any]:
-    """Write integers `array` ``(m,)`` less the least of them, each in as few bytes as the largest then needs.
+    """Write integers `array` ``(m,)`` less the least of them and 0, each in as few bytes as the largest then needs.
 
-    Returns count, bytes each, least, and little-endian base64. Linear.
+    Returns ``"count"``, ``"bytes"`` each, ``"least"``, and little-endian base64 as ``"data"``. Linear. The integers
+    must be within 2^62 of 0.
     """
     least = int(array.min(initial=0))
     wide = max(1, -(-(int(array.max(initial=0)) - least).bit_length() // 8))
@@ -329,6 +338,8 @@ def packed(array: NDArray[np.int64]) -> dict[str, Any]:
 
 def unpacked(stated: Mapping[str, Any], *, most: int = (1 << 62) - 1) -> NDArray[np.int64]:
     """Read what :func:`packed` wrote: int64 ``(count,)``.
+
+    A missing entry raises KeyError, and text that is no base64 ValueError. Linear.
 
     Parameters
     ----------

@@ -78,6 +78,9 @@ def check_protocol(version: object) -> None:
 def read_message(kind: str, data: object) -> dict[str, Any]:
     """Read a message from a plain mapping, and refuse whatever it does not describe.
 
+    Returns ``"protocol"`` and each field of the kind, by name. Linear in the size of `data`. KeyError for an unknown
+    `kind`.
+
     Parameters
     ----------
     kind
@@ -123,6 +126,8 @@ def read_message(kind: str, data: object) -> dict[str, Any]:
 def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PublishedPoints:
     """Read a mechanism of any form, for places or for every point, and refuse what was altered.
 
+    `data` is what ``to_dict`` of a mechanism wrote. Linear in its size; nothing is verified.
+
     Raises
     ------
     InvalidProblemError
@@ -138,6 +143,8 @@ def mechanism_from(data: Mapping[str, Any]) -> Mechanism | PublishedPoints:
 
 def read_mechanism(data: object) -> Mechanism | PublishedPoints:
     """Read the message ``mechanism``: the mechanism, whole, with the digest that the message names.
+
+    `data` is what was decoded from the wire. Linear in its size; the mechanism is not verified.
 
     Raises
     ------
@@ -179,7 +186,10 @@ def _text(pattern: str) -> Field:
 
 
 def _object(value: object, name: str) -> dict[str, Any]:
-    """Return a mapping with texts as keys; refuse anything else."""
+    """Return a mapping with texts as keys, as it is; InvalidProblemError for anything else.
+
+    Only the outer keys are read.
+    """
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise InvalidProblemError(name, "an object", type(value).__name__)
     return value

@@ -71,7 +71,10 @@ def travel_loss(
 
 
 def _shares(weights: ArrayLike, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a probability for each of the targets `chosen` ``(L,)``; raise InvalidProblemError for others."""
+    """Return a probability for each of the targets `chosen` ``(L,)``, float64; raise InvalidProblemError for others.
+
+    They must not be negative, and sum to 1 up to ``1e-9``.
+    """
     share = array_of(weights, "weights", f"{len(chosen)} probabilities", np.float64)
     if share.shape != chosen.shape or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise InvalidProblemError("weights", f"{len(chosen)} probabilities", share.shape)

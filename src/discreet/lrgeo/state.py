@@ -45,13 +45,16 @@ class Source:
     guarantee: MetricDP | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: ``"mechanism"``, its digest, and ``"guarantee"``, a mapping or ``None``."""
         claimed = None if self.guarantee is None else self.guarantee.to_dict()
         return {"mechanism": self.mechanism, "guarantee": claimed}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Source:
-        """Read what :meth:`to_dict` wrote; raise InvalidProblemError for a guarantee that is no metric one."""
+        """Read what :meth:`to_dict` wrote; raise InvalidProblemError for a guarantee that is no metric one.
+
+        KeyError if an entry is missing.
+        """
         claimed = data["guarantee"]
         guarantee = None if claimed is None else guarantee_from_dict(claimed)
         if guarantee is not None and not isinstance(guarantee, MetricDP):
@@ -118,7 +121,10 @@ class State:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; they hold the pinned places."""
+        """Plain values for JSON, one for each parameter by its name; they hold the pinned places.
+
+        Budgets are texts of fractions; ``"pinned"`` is a list of place, report and source, sorted by place.
+        """
         return {
             "source": self.source.to_dict(),
             "epoch": self.epoch,
@@ -162,13 +168,13 @@ class State:
 
 
 def _number(value: object) -> int | None:
-    """Return an integer or ``None``; refuse anything else."""
+    """Return an integer or ``None``; InvalidProblemError for anything else, booleans included."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise InvalidProblemError("epoch", "an integer", type(value).__name__)
 
 
 def _pair(values: Sequence[float]) -> tuple[float, float]:
-    """Read the two coordinates of a report, which JSON holds as a list."""
+    """Read the two coordinates of a report, which JSON holds as a list; ValueError for another number of them."""
     first, second = values
     return float(first), float(second)

@@ -118,7 +118,10 @@ def verify(
 
 
 def _bound(distances: NDArray[np.int64], guarantee: MetricDP, scale_bits: int) -> NDArray[np.bool_]:
-    """Return the pairs that a guarantee constrains."""
+    """Return the pairs that a guarantee constrains, a boolean mask ``(K, K)``, each place with itself included.
+
+    `distances` is ``(K, K)`` in units of ``2^-scale_bits``.
+    """
     if guarantee.radius is None:
         return np.ones(distances.shape, dtype=np.bool_)
     return np.asarray(distances <= int(guarantee.radius * 2**scale_bits), dtype=np.bool_)
@@ -142,9 +145,10 @@ def _groups(bound: NDArray[np.bool_]) -> int:
 def _violations(
     channel: AnchoredChannel, guarantee: MetricDP, bound: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """Count the bound pairs ``i < j`` of places whose ratio is too large for some report, and all bound pairs.
+    """Count the constrained pairs ``i < j`` of places whose ratio is too large for some report, and all such pairs.
 
-    Time is ``O(n^2 R)`` for n places and R reports, memory ``O(n R)``.
+    The second number is that of all constrained pairs; `bound` is their mask ``(K, K)``. Time is ``O(K^2 R)`` for K
+    places and R reports, memory ``O(K R)``.
     """
     from discreet.core.kernels.distances import widest
 
@@ -170,7 +174,11 @@ def _violations(
 
 
 def _breaks(channel: AnchoredChannel, guarantee: MetricDP, i: int, j: int) -> bool:
-    """Test whether places i and j violate the guarantee for any report, in integers: ``O(K)``."""
+    """Test whether places i and j violate the guarantee for any report, in integers: ``O(R)``.
+
+    Exact up to ``2^-128``: the exponential is rounded down, so that a ratio that close to the limit counts as a
+    violation.
+    """
     p, q = channel.row(i).tolist(), channel.row(j).tolist()
     nats = guarantee.epsilon * channel.space.distance(i, j)
     factor = exp_floor(nats, _EXACT_BITS)

@@ -120,6 +120,8 @@ class Partition:
     def component_sizes(self, *, crossing_only: bool = False) -> NDArray[np.int64]:
         """Return the sizes of the components of the graph on the boundary records, largest first, int64 (Table 2).
 
+        ``(components,)``, empty without boundary records. ``O(n + constraints)``.
+
         Parameters
         ----------
         crossing_only
@@ -135,10 +137,11 @@ class Partition:
         return np.sort(sizes.astype(np.int64))[::-1]
 
     def work(self, n_reports: int, exponent: float = 1.5) -> float:
-        r"""Estimate the work of an iteration: :math:`T(K \sum_l |Y_l|) + T(K \max_l |X_l|)` with ``T(n) = n^exponent``.
+        r"""Estimate the work of an iteration, ``T(K sum_l |Y_l|) + T(K max_l |X_l|)`` with ``T(n) = n^exponent``.
 
-        Section 3.3 of the paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2,
-        the growth of simplex iterations.
+        No unit. K is `n_reports`, Y the boundary records, X_l the internal records of block l. Section 3.3 of the
+        paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2, the growth of
+        simplex iterations.
         """
         boundary = int(self.boundary.sum())
         largest = int(self.internal_sizes.max())
@@ -147,6 +150,8 @@ class Partition:
 
 def partitioner_name(name: str) -> str:
     """Return the name of a partitioner as the paper spells it, whatever the case of `name`.
+
+    InvalidProblemError for a name that is none of :data:`PARTITIONERS`.
 
     Examples
     --------
@@ -214,7 +219,8 @@ def _feature_rows(
 ) -> NDArray[np.float64]:
     """Return the rows that k-means groups, ``(n, dimensions)``: distances, points, adjacency or Laplacian vectors.
 
-    Coordinates are refused for a space without them. Eigenvectors cost ``O(n^3)``.
+    `name` is that of a partitioner as in :data:`PARTITIONERS`; only BSC uses `n_blocks`, the number of eigenvectors.
+    InvalidProblemError for k-m-rec in a space without coordinates. Eigenvectors cost ``O(n^3)``, tables ``O(n^2)``.
     """
     if name == "k-m-DV":
         return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
@@ -240,6 +246,9 @@ def k_means(
     rows: NDArray[np.float64], k: int, *, seed: int = 0, max_sweeps: int = 100
 ) -> NDArray[np.int64]:
     """Group rows by k-means++ and Lloyd's algorithm; an empty group takes the row farthest from its center.
+
+    ``O(n k dimensions)`` a sweep. Fewer than `k` groups come out where rows coincide; after `max_sweeps` the labels
+    of the last sweep are returned, converged or not.
 
     Parameters
     ----------
@@ -318,7 +327,7 @@ def _squared_distances(
 ) -> NDArray[np.float64]:
     """Return the squared distances ``(rows, centers)`` of points `rows`, whose squared norms are `squares` ``(rows,)``.
 
-    One matrix product; not negative.
+    `centers` is ``(centers, dimensions)``. One matrix product; rounding errors below 0 are cut to 0.
     """
     squared = squares[:, None] - 2 * (rows @ centers.T) + (centers**2).sum(axis=1)
     return np.asarray(np.maximum(squared, 0.0), dtype=np.float64)
@@ -335,6 +344,9 @@ def choose_blocks(
     seed: int = 0,
 ) -> Partition:
     """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
+
+    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`; ValueError
+    if every number of `counts` is above n.
 
     Parameters
     ----------

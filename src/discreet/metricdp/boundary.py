@@ -71,7 +71,12 @@ class Layout:
         return np.repeat(owner, self.part.n_reports)
 
     def program(self) -> LinearProgram:
-        """Return the linear program: rows as in :func:`~discreet.metricdp.methods.direct.constraint_matrix`."""
+        """Return the linear program: rows as in :func:`~discreet.metricdp.methods.direct.constraint_matrix`.
+
+        Its ``n k`` variables are the entries of the channel, row by row, each from `floor` to 1; costs are divided by
+        `scale`. Ratio rows are at most `slack`, and each of the n last rows is 1. ``O(n k)`` and four entries for
+        each constraint and report.
+        """
         from discreet.core.lp import LinearProgram
 
         matrix, upper = constraint_matrix(self.part, self.edges)
@@ -86,12 +91,18 @@ class Layout:
         )
 
     def members(self, block: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the boundary and the internal records of a block, numbered as in the partition."""
+        """Return the boundary and the internal records of a block: two ascending int64 arrays of secrets of the part.
+
+        `block` counts from 0. ``O(n + constraints)`` at the first call.
+        """
         inside, boundary = self.split.labels == block, self.split.boundary
         return np.flatnonzero(inside & boundary), np.flatnonzero(inside & ~boundary)
 
     def inner_edges(self, block: int) -> Adjacency:
-        """Return the constraints of a block with an internal record."""
+        """Return the constraints that have an internal record of block number `block` at one end or both.
+
+        A graph on all n secrets of the part; ``O(n + constraints)``.
+        """
         touched = np.zeros(self.part.n, dtype=np.bool_)
         touched[self.members(block)[1]] = True
         return self.edges.subgraph(np.flatnonzero(touched[self.edges.pairs].any(axis=1)))
@@ -136,7 +147,11 @@ class Chains:
         return len(self.chains)
 
     def rows(self) -> AddedRows | None:
-        """Return the constraints in both directions for all reports, or ``None`` if there are no pairs."""
+        """Return the constraints in both directions for all reports, or ``None`` if there are no pairs.
+
+        Row numbers are tags, which :meth:`price` takes. The chains are sorted and oriented in place by their ends, so
+        that rows and chains have one order; call this before :meth:`price`. ``O(pairs k)``.
+        """
         if not self.chains:
             return None
         layout = self.layout
@@ -155,7 +170,11 @@ class Chains:
         return AddedRows(matrix, -np.inf, 0.0, range(count))
 
     def price(self, row: int, value: float) -> Multipliers:
-        """Return prices of the constraints of a chain that cancel at all secrets but its ends."""
+        """Return prices of the constraints of a chain that cancel at all secrets but its ends.
+
+        `row` is the number of a row of :meth:`rows`, `value` its multiplier, not negative. One price for each
+        constraint of the chain.
+        """
         m, k = len(self.chains), self.n_reports
         nodes, distances = self.chains[row % (m * k) // k]
         if row >= m * k:
@@ -166,7 +185,11 @@ class Chains:
 def _orient_chain(
     nodes: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Reverse a chain, `nodes` and `distances` from its first ``(length,)``, if its first node is not the lower one."""
+    """Return a chain in the direction from its lower-numbered end to the other.
+
+    `nodes` and `distances`, in stored units from the first node, are ``(length,)``; both are returned, distances
+    counted from the new first node.
+    """
     return (
         (nodes, distances)
         if nodes[0] < nodes[-1]
@@ -177,10 +200,10 @@ def _orient_chain(
 def _price_chain(
     nodes: NDArray[np.int64], distances: NDArray[np.int64], rate: float, report: int, value: float
 ) -> Multipliers:
-    r"""Price a chain: :math:`\lambda` at its first constraint, :math:`\lambda e^{\epsilon d}` at distance d from it.
+    r"""Price a chain: its first constraint gets `value`, one at distance d from the start gets ``value e^(rate d)``.
 
-    `nodes` and `distances`, in stored units from the first, are ``(length,)``; `rate` is nats a unit, `value` is
-    lambda.
+    `nodes` and `distances`, in stored units from the first node, are ``(length,)``; `rate` is nats a stored unit.
+    Returns ``length - 1`` prices, all of column `report`, each from a node to the next.
     """
     prices = value * np.exp(rate * distances[:-1])
     return Multipliers(np.full(len(prices), report), nodes[:-1], nodes[1:], prices)
@@ -197,9 +220,10 @@ class _Paths:
 
     @classmethod
     def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
-        """Search the shortest paths over `edges` from each of `sources`, up to the largest finite exponent.
+        """Search the shortest paths over `edges` from each of `sources` ``(s,)``, up to the largest finite exponent.
 
-        One search by Dijkstra for each source.
+        `rate` is nats a stored unit. A path longer than 20 nats counts as none: its length is infinite. One search by
+        Dijkstra for each source.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -219,7 +243,7 @@ class _Paths:
     def chain(self, row: int, target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the secrets of the path from source number `row` to `target`, and their distances from it.
 
-        ``(length,)`` both, distances in stored units.
+        ``(length,)`` int64 both, distances in stored units. There must be a path: this is not checked.
         """
         nodes = [target]
         while nodes[-1] != self.sources[row]:
@@ -229,10 +253,10 @@ class _Paths:
 
 
 def every_pair(layout: Layout) -> Chains:
-    """Return chains for all unconstrained pairs of boundary records: the initial cuts H_0 as published.
+    """Return chains for all unconstrained pairs of boundary records of `layout`: the initial cuts H_0 as published.
 
     Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
-    still far more than those of the program (E7 of the errata).
+    still far more than those of the program (E7 of the errata). A search by Dijkstra for each boundary record.
     """
     boundary = layout.boundary
     paths = _Paths.find(layout.edges, boundary, layout.part.rate)
@@ -381,7 +405,9 @@ _Choice = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
 def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
     """Return the largest of the boundary's lower bounds for each report, or ``None`` if they sum to at most 1.
 
-    `z` ``(boundary, k)`` are entries of the channel, `factor` ``(boundary,)`` bounds a ratio to each.
+    `z` ``(boundary, k)`` are entries of the channel, `factor` ``(boundary,)`` bounds a ratio to each, infinite
+    without a path. Returns the reports with a positive bound, and the boundary record and coefficient of each,
+    ``(reports,)``. Linear in `z`.
     """
     terms = z / factor[:, None]
     chosen = terms.argmax(axis=0)
@@ -395,8 +421,8 @@ def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | Non
 def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
     """Return the least of the boundary's upper bounds for each report, or ``None`` if they sum to at least 1.
 
-    Returns reports, boundary records and factors, ``(reports,)`` each; arguments are as of :func:`_below`. Linear in
-    `z`.
+    Arguments are as of :func:`_below`; ``None`` also if no factor is finite. Returns all k reports, and the boundary
+    record and coefficient of each, ``(k,)``. Linear in `z`.
     """
     near = np.flatnonzero(np.isfinite(factor))
     terms = z[near] * factor[near, None]

@@ -86,11 +86,14 @@ class ImplicitCosts:
         return np.arange(self.n)
 
     def losses(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute ``c_ik`` of some secrets and reports, ``(secrets, reports)``."""
+        """Compute ``c_ik``, the loss of each of `secrets` ``(a,)`` under each of `reports` ``(b,)``.
+
+        ``(a, b)`` float64. ``O(a b)``. InvalidProblemError for a loss between points in a space without points.
+        """
         return named_loss(self.space, self.utility_loss, secrets, reports)
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``.
+        """Compute ``p_i c_ik`` of `secrets` ``(a,)`` and `reports` ``(b,)``: ``(a, b)`` float64, in ``O(a b)``.
 
         They are the same floats as a problem's table has.
         """
@@ -98,7 +101,10 @@ class ImplicitCosts:
         return cost
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
-        """List the inputs that are taken to be public, each with its hash."""
+        """List the inputs that are taken to be public, each with its hash.
+
+        The space, the name of the loss, and the prior. The hash of the loss is that of the space. ``O(n)``.
+        """
         space = self.space
         return (
             PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}"),

@@ -107,8 +107,8 @@ def design(
     Returns
     -------
     Design
-        A verified channel. ``lower`` and ``upper`` are for the problem with the stored integer distances, links
-        included. ``witness`` holds the multipliers that prove ``lower``.
+        A verified channel. ``lower`` and ``upper``, in the loss's unit, are for the stored integer distances, links
+        included; ``witness`` proves ``lower``. The cost is that of the methods, and ``O(pairs K)`` for the check.
 
     Raises
     ------
@@ -157,7 +157,10 @@ def design(
 
 
 def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
-    """Raise InvalidProblemError for another type, unit or scope than a design on this problem may have."""
+    """Raise InvalidProblemError for another type, unit or scope than a design on this problem may have.
+
+    A scope must be about secrets, and name the digest of the problem's space; none at all is allowed.
+    """
     stated: Any = problem
     if not isinstance(stated, Problem):
         raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
@@ -184,7 +187,11 @@ def _read_limits(
     threads: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> PartLimits:
-    """Return the limits of a search; refuse a gap, time limit or number of threads out of range."""
+    """Return the limits of a search, `time_limit` in seconds; InvalidProblemError for an argument out of range.
+
+    `gap` is in [0, 1), `time_limit` positive or ``None``, `threads` 1 or more; `on_progress` is a function or
+    ``None``, which is checked but not kept.
+    """
     relative_gap(gap, optional=False)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
@@ -195,7 +202,11 @@ def _read_limits(
 def _constrain(
     problem: Problem, guarantee: MetricDP, *, allow_unprotected: bool
 ) -> tuple[WholeProblem, MetricDP]:
-    """Return the problem with its constraints, links included, and the guarantee bound to its space."""
+    """Return the problem with its constraints, links included, and the guarantee bound to its space.
+
+    Pairs within the guarantee's radius are constrained. Unless `allow_unprotected` is set, components are joined by
+    their shortest links, which are constraints too. ``O(n^2)``, and all shortest paths for a radius.
+    """
     constraints, joined = problem.space.adjacency(guarantee.radius), 0
     if not allow_unprotected:
         constraints, links = constraints.join(problem.space)
@@ -205,7 +216,11 @@ def _constrain(
 
 
 def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
-    """Return the methods that may take long, in the order in which they run, and the reason for the order."""
+    """Return the methods that may take long, in the order in which they run, and the reason for the order.
+
+    The reason is a sentence for the trace, ``""`` if the linear program of the largest part is small enough to be
+    solved first. Computes the constraints that no others imply, up to ``O(n^3)``.
+    """
     rows = max(program_rows(part, part.binding) for part in whole.parts)
     if rows <= MAX_ROWS_FOR_DIRECT:
         return (Direct(), PrimalDual()), ""
@@ -218,7 +233,8 @@ def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
     """Return the guarantee bound to this space, with its all-pairs epsilon, components and `joined` links.
 
-    All shortest paths, for a radius.
+    The all-pairs epsilon is rounded up to twelve digits, and ``None`` if constraints do not connect all secrets. All
+    shortest paths, for a radius.
     """
     space = problem.space
     components = int(constraints.components.max()) + 1
@@ -230,7 +246,7 @@ def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined:
 
 
 def _round_up(budget: Fraction) -> Fraction:
-    """Round a budget up to twelve digits."""
+    """Round a positive budget up to twelve significant digits, exactly; zero raises ValueError."""
     digits = 12 - math.floor(math.log10(budget)) - 1
     unit = Fraction(10) ** -digits
     return math.ceil(budget / unit) * unit

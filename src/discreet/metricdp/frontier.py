@@ -174,6 +174,7 @@ class _FixedMatrix:
     matrix: NDArray[np.float64]
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
+        """Return the matrix, unchanged; ``None`` for a part with another number of secrets."""
         if part.n != len(self.matrix):
             return None
         return Candidate("carried over", self.matrix, None, "A channel was carried over.")
@@ -199,7 +200,10 @@ class _Chart:
         self.designs: dict[int, MetricDesign] = {}
 
     def next_epsilons(self, gap: float) -> Iterator[int]:
-        """Yield the index of the next epsilon to design at, by the bounds at that time, until all gaps are reached."""
+        """Yield the index of the next epsilon to design at, by the bounds so far, until each gap is at most `gap`.
+
+        The first and the last come first. The caller has to :meth:`learn` the design before it takes the next index.
+        """
         negligible = NEGLIGIBLE_LOSS_SHARE * float(self.problem.cost.sum(axis=0).min())
         last = len(self.budgets) - 1
         yield from sorted({0, last})
@@ -212,13 +216,22 @@ class _Chart:
             yield worst
 
     def design(self, at: int, **options: Any) -> MetricDesign:  # noqa: ANN401 - options of design
-        """Design at an epsilon."""
+        """Design at an epsilon.
+
+        `at` is the index of the epsilon, `options` those of :func:`discreet.metricdp.design`. Never raises for a
+        missed gap.
+        """
         target = MetricDP(self.budgets[at], self.problem.space.unit, self.radius)
         apart = self.allow_unprotected
         return design(self.problem, target, allow_unprotected=apart, throw=False, **options)
 
     def learn(self, at: int, new: MetricDesign) -> None:
-        """Update the bounds at all epsilons from a new design."""
+        """Update the bounds at all epsilons from `new`, a design at epsilon number `at`.
+
+        At each epsilon without a design whose nearest designed neighbor is `at`, channels of the designs around it
+        are repaired and verified, and prices evaluated. Bounds that carry over are spread at the end: lower ones to
+        smaller epsilons, upper ones to larger.
+        """
         self.designs[at] = new
         self.upper[at] = new.upper
         self.lower[at] = max(self.lower[at], new.lower or 0.0)
@@ -244,9 +257,9 @@ class _Chart:
 def _gaps(
     lower: NDArray[np.float64], upper: NDArray[np.float64], negligible: float
 ) -> NDArray[np.float64]:
-    """Return relative gaps ``(m,)`` of bounds `lower` and `upper`, ``(m,)`` each.
+    """Return relative gaps ``(upper - lower) / upper``, ``(m,)``, of bounds `lower` and `upper`, ``(m,)`` each.
 
-    0 where the absolute one is negligible. 1 where the upper bound is infinite.
+    0 where ``upper - lower`` is at most `negligible`, 1 where the upper bound is infinite.
     """
     gaps = np.zeros(len(lower))
     wide = upper - lower > negligible
@@ -262,7 +275,8 @@ def _candidate_matrices(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield matrices ``(n, k)`` to repair at an epsilon.
 
-    The next weaker design's, and its geometric mean with the stronger.
+    Of the next larger design, and its geometric mean with the smaller. `around` are the nearest designs below and
+    above `epsilon`, ascending, one or two. Yields nothing if no design has at least this epsilon.
     """
     weaker = around[-1]
     if weaker.guarantee.epsilon < epsilon:
@@ -275,7 +289,7 @@ def _candidate_matrices(
 
 
 def _weight_of_first(around: Sequence[MetricDesign], epsilon: Fraction) -> float:
-    """Return the weight of the first of two designs by linear interpolation: 1 at its epsilon, 0 at the other."""
+    """Return the weight of the first of two designs by linear interpolation: 1 at its epsilon, 0 at the other's."""
     first, second = (made.guarantee.epsilon for made in around)
     return float((second - epsilon) / (second - first))
 
@@ -285,7 +299,8 @@ def _candidate_prices(
 ) -> Iterator[Multipliers]:
     """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two.
 
-    Each is evaluated as it is and times `factor`: the best factor was often below 1.
+    `around` are one or two designs, ascending in epsilon; `constraints` are those of the problem. Each of the prices
+    is yielded as it is and times `factor`: the best factor was often below 1. Designs without prices are skipped.
     """
     for share in _COMPENSATED_SHARES:
         adapted = [_adapt_prices(made, constraints, epsilon, share) for made in around]
@@ -303,7 +318,11 @@ def _candidate_prices(
 def _adapt_prices(
     made: MetricDesign, constraints: Adjacency, epsilon: Fraction, share: float
 ) -> Multipliers | None:
-    """Multiply prices by ``e^(share (epsilon' - epsilon) d)``; ``None`` without prices or on overflow."""
+    """Multiply prices by ``e^(share (epsilon' - epsilon) d)``; ``None`` without prices or on overflow.
+
+    d is the distance of the priced pair, epsilon' that of the design `made`, and `share` the part of the change of
+    the exponent that is compensated. All priced pairs must be among `constraints`. A bisection for each price.
+    """
     prices = made.witness
     if prices is None:
         return None

@@ -38,6 +38,9 @@ def anchored_channel(
 ) -> TailDesign:
     """Design a channel of balls and tails for a problem, by the anchored program.
 
+    InvalidProblemError too if the guarantee does not fit the space. Costs what the alternation of
+    :class:`discreet.metricdp.Anchored` costs, and ``O(n^3)`` for the verification.
+
     Parameters
     ----------
     problem
@@ -96,6 +99,9 @@ def round_answer(
     max_omitted: float = 0.5,
 ) -> AnchoredChannel:
     """Scale an answer, round it down and add the lift; the constant column becomes explicit weights of all secrets.
+
+    The constant column is kept only if its probability is above `max_omitted`; then it is report number K, K the
+    number of columns. ``O(n K)``.
 
     Parameters
     ----------

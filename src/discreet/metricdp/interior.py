@@ -76,23 +76,36 @@ class Blocks:
         return np.ascontiguousarray(self.tails.T)
 
     def rows(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``M u``, one number a row, from the variables ``(variables,)``."""
+        """Compute ``M u``, the sum of each row: ``(N,)`` from the variables `u` ``(variables,)``.
+
+        Each variable in a row counts once, each tail times its coefficient in T. ``O(variables + N K)``.
+        """
         inside = self.inside
         direct = np.bincount(self.row[inside], u[inside], minlength=len(self.tails))
         return np.asarray(direct + self.tails @ u[self.last])
 
     def prices(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``M' y``, one number a variable, from row prices ``(rows,)``."""
+        """Compute ``M' y``, one number a variable: ``(variables,)`` from row prices `y` ``(N,)``.
+
+        A variable in a row gets the price of its row; the tail of block k gets ``tails[:, k] @ y``. ``O(variables + N
+        K)``.
+        """
         priced: NDArray[np.float64] = np.where(self.row >= 0, y[self.row], 0.0)
         priced[self.last] = self.tails.T @ y
         return priced
 
     def slacks(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``G u``, one number an inequality, from the variables ``(variables,)``."""
+        """Compute ``G u``, ``factor u[large] - u[small]`` for each inequality.
+
+        ``(inequalities,)`` from `u` ``(variables,)``. Where `small` is -1 nothing is subtracted. Linear.
+        """
         return np.asarray(self.factor * u[self.large] - np.where(self.small >= 0, u[self.small], 0))
 
     def apply_transposed(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``G' t``, one number a variable, from multipliers ``(inequalities,)``."""
+        """Compute ``G' t``, one number a variable: ``(variables,)`` from multipliers `t` ``(inequalities,)``.
+
+        Linear.
+        """
         n, two = len(self.block), self.small >= 0
         pulled = np.bincount(self.large, self.factor * t, minlength=n)
         return np.asarray(pulled - np.bincount(self.small[two], t[two], minlength=n))
@@ -124,7 +137,7 @@ class _Normal:
                 break
 
     def _schur(self, ridge: float) -> NDArray[np.float64]:
-        """Return the lower half of the Schur complement ``(N, N)``, its diagonal times ``1 + ridge``.
+        """Return the Schur complement ``(N, N)``, its diagonal times ``1 + ridge``; only its lower half is meaningful.
 
         ``O(N^2 blocks)``.
         """
@@ -157,9 +170,10 @@ class _Normal:
         return np.asarray(schur)
 
     def _inverses(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Invert ``G_k' Theta G_k`` for all blocks, ``(blocks, size, size)``, padded to the largest by ones.
+        """Invert ``G_k' Theta G_k`` for all blocks: ``(blocks, size, size)``, size that of the largest, padded by ones.
 
-        `theta` ``(ratios,)`` are the weights of the rows. ``O(size^3)`` a block.
+        `theta` ``(inequalities,)`` are positive weights of the inequalities. The diagonal, scaled to 1, is raised by
+        the first ridge. ``O(size^3)`` a block.
         """
         blocks = self.blocks
         count, width = len(blocks.sizes), int(blocks.sizes.max())
@@ -184,7 +198,10 @@ class _Normal:
         return np.asarray(inverse * (scale[:, :, None] * scale[:, None, :]))
 
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply a vector `x` ``(variables,)`` by the inverses of the blocks; ``O(size^2)`` a block."""
+        """Multiply a vector `x` ``(variables,)`` by the inverses of the blocks.
+
+        ``(variables,)``, ``O(size^2)`` a block.
+        """
         blocks = self.blocks
         padded = np.zeros(self.inverse.shape[:2])
         padded[blocks.block, blocks.slot] = x
@@ -192,7 +209,7 @@ class _Normal:
         return np.asarray(product[blocks.block, blocks.slot])
 
     def rows(self, side: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Solve the Schur complement for a side ``(rows,)``."""
+        """Solve the Schur complement for a side ``(N,)``: returns ``(N,)``, in ``O(N^2)``."""
         from scipy.linalg import cho_solve
 
         return np.asarray(cho_solve(self.factor, side, check_finite=False))
@@ -282,7 +299,10 @@ def solve_blocks(
 
 
 def _has_converged(result: Interior, dual_error: float, tolerance: float) -> bool:
-    """Return whether residual and gap, with the dual error, are within the tolerance."""
+    """Return whether the rows' residual is at most ``tolerance / 1000``, and the gap ``tolerance`` times the objective.
+
+    The gap is ``|objective - bound|`` plus `dual_error`, in the unit of the objective.
+    """
     gap = abs(result.objective - result.bound) + dual_error
     return result.residual <= 1e-3 * tolerance and gap <= tolerance * abs(result.objective)
 
@@ -299,9 +319,11 @@ def _step(
     residuals: tuple[NDArray[np.float64], NDArray[np.float64], float],
     boundary_share: float = 0.99,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the variables and multipliers after a predictor and a corrector step.
+    """Return u, y and t, the variables, row prices and multipliers, after a predictor and a corrector step.
 
-    The corrector takes `boundary_share` of the longest step to the boundary.
+    `point` is u, y, the slacks s and t; `residuals` are the dual one ``(variables,)``, that of the rows ``(N,)``, and
+    the mean of s times t. Primal and dual each take `boundary_share` of the longest step to the boundary, at most 1.
+    Two solves of the Schur complement, three if the corrector's step is short.
     """
     u, y, s, t = point
     dual, primal, mu = residuals
@@ -327,6 +349,9 @@ def _step(
 
 
 def _longest_step(x: NDArray[np.float64], dx: NDArray[np.float64]) -> float:
-    """Return the step length at which the first entry of ``x + step dx`` becomes zero, ``(m,)`` both."""
+    """Return the step at which the first entry of ``x + step dx`` becomes zero, ``(m,)`` both; infinity if none falls.
+
+    `x` must be positive.
+    """
     falling = dx < 0
     return float((-x[falling] / dx[falling]).min(initial=np.inf))

@@ -103,6 +103,8 @@ class Minimax:
 def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
     """Compute the expected loss of a channel under any prior.
 
+    ``O(n_secrets n_reports)``. `prior` and `loss` are not checked but for their shapes.
+
     Parameters
     ----------
     channel
@@ -245,7 +247,10 @@ def minimax(
 
 
 def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
-    """Return the problem with each of `priors`, ``(n,)`` each; raise InvalidProblemError without any."""
+    """Return the problem with each of `priors`, ``(n,)`` each; its own prior is dropped.
+
+    InvalidProblemError without any, or for an invalid one.
+    """
     problems = [
         Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
         for prior in items_of(priors, "priors", "a list of priors")
@@ -256,7 +261,10 @@ def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> li
 
 
 def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:
-    """Return the problem whose prior is the mean of those of several, weighted by `weights` ``(problems,)``."""
+    """Return the problem whose prior is the mean of those of several, weighted by `weights` ``(problems,)``.
+
+    Space, losses and reports are those of the first; the weights must sum to 1.
+    """
     first = problems[0]
     prior = np.zeros(first.n_secrets)
     for weight, one in zip(weights.tolist(), problems, strict=True):
@@ -269,6 +277,9 @@ def _bound_for_worst_prior(lower: float, weights: NDArray[np.float64]) -> float:
 
     Each cost of the mixture is at most ``(1 + u)^(Q + 2)`` times the mean of the costs for its Q priors, and weights
     may sum to a little more than 1.
+
+    `weights` ``(Q,)`` are those of the mixture, not negative. The result is rounded down, at most `lower`, in its
+    unit.
     """
     total = sum((Fraction(weight) for weight in weights.tolist()), Fraction(0))
     slack = 1 + Fraction(len(weights) + 8, 2**52)
@@ -283,12 +294,12 @@ class _FixedAnswers:
     answers: dict[bytes, Candidate]
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Return the answer that is kept for a part, if any."""
+        """Return the answer that is kept for a part with these costs and constraints; ``None`` for another part."""
         return self.answers.get(_part_key(part))
 
 
 def _part_key(part: Part) -> bytes:
-    """Return the costs and constraints of a part as bytes: parts with equal keys have the same solutions."""
+    """Return the costs and constraints of a part as bytes: parts with equal keys have the same solutions. Linear."""
     graph = part.constraints
     return b"|".join(table.tobytes() for table in (part.cost, graph.pairs, graph.lengths))
 
@@ -317,7 +328,12 @@ class _Program:
         self.weights = raw / raw.sum()
 
     def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
-        """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex."""
+        """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex.
+
+        The last variable is the largest loss, divided by the scale. `part` has the mean of the costs, which only
+        gives its shape; `limits` give seconds, for each of the two attempts, and threads. LimitReachedError or
+        SolverError without an answer.
+        """
         from scipy.sparse import csr_array, hstack, vstack
 
         from discreet.core.lp import LinearProgram, solve
@@ -357,7 +373,10 @@ class _Program:
         return weights if weights.sum() > 0.5 else np.ones(count)
 
     def restrict_to_parts(self, mixture: WholeProblem) -> _FixedAnswers:
-        """Return the solution restricted to each part of the mixture's problem."""
+        """Return a method that answers each part of the mixture's problem by its rows and prices of the solution.
+
+        `mixture` must have the constraints of the program. Linear in the table and the prices.
+        """
         priced = np.flatnonzero(self.prices)
         ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[
             priced // self.shape[1]
@@ -379,7 +398,11 @@ class _Program:
 
 
 def _optimum_scale(part: Part) -> float:
-    """Estimate the size of a part's optimum from the loss of exponential decay."""
+    """Estimate the size of a part's optimum, in the unit of its cost, from the loss of exponential decay.
+
+    Without own reports only the cheapest costs are summed. Never below ``1e-9`` times the largest cost. ``O(n^2)``,
+    and all shortest paths.
+    """
     guess = float(part.cost.min(axis=1).sum())
     if part.own is not None:
         decay = np.exp(-part.rate * part.paths)

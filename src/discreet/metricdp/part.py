@@ -97,7 +97,10 @@ class Part:
         return float(self.epsilon) * 2.0**-self.constraints.scale_bits
 
     def nats(self, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Convert stored lengths to nats."""
+        """Convert stored lengths, of any shape, to nats: float64 of the same shape.
+
+        Entries of -1, for no path, are converted like the others: the caller has to leave them out.
+        """
         return np.asarray(lengths * self.rate, dtype=np.float64)
 
     @cached_property
@@ -111,7 +114,10 @@ class Part:
         return self.constraints.prune()
 
     def _few_are_implied(self) -> bool:
-        """Return whether all pairs are constrained and few of a sample are implied by others."""
+        """Return whether all pairs are constrained and few of a sample are implied by others.
+
+        False for a part with too few secrets for a sample. ``O(n)`` for each pair of the sample.
+        """
         graph = self.constraints
         if self.n < _PAIR_SAMPLE_SIZE or 2 * len(graph) < self.n * (self.n - 1):
             return False
@@ -257,7 +263,16 @@ class Method(Protocol):
     """A method of design: a frozen record of its parameters that works on one part."""
 
     def solve(self, part: Part, limits: PartLimits, /) -> Candidate | None:
-        """Return a matrix, or prices, or both; ``None`` if the method does not apply to the part."""
+        """Return a matrix, or prices, or both; ``None`` if the method does not apply to the part.
+
+        `part` has costs and constraints, `limits` the seconds, threads and gap, and the function that takes
+        candidates on the way. The candidate is checked by the caller.
+
+        Raises
+        ------
+        LimitReachedError, SolverError, InfeasibleError
+            If the method fails; :func:`solve_part` turns these into a sentence.
+        """
         ...
 
 
@@ -268,7 +283,11 @@ class OutOfTime(str):
 
 
 def solve_part(method: Method, part: Part, limits: PartLimits) -> Candidate | str | None:
-    """Run a method on a part; return a failure as a sentence, so that the next method can run."""
+    """Run a method on a part; return a failure as a sentence, so that the next method can run.
+
+    Returns the method's candidate; ``None`` if the method does not apply; an :class:`OutOfTime`, a text, if the time
+    limit came first; another text for a solver's failure or an infeasible program. Other errors pass through.
+    """
     try:
         return method.solve(part, limits)
     except LimitReachedError as error:
@@ -376,7 +395,10 @@ class WholeProblem:
         return parts
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
-        """Return the part of the secrets `inside`, with its costs ``(n, k)`` and constraints."""
+        """Return the part of the classes `inside` ``(s,)``, with its costs ``(s, k)``.
+
+        Its constraints `alone` are numbered in the part.
+        """
         own, plane = self._own(inside), self._plane(inside)
         home = self._home(inside)
         return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
@@ -400,7 +422,10 @@ class WholeProblem:
         return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
-        """Return the space of the classes `inside` ``(s,)``, one secret of each."""
+        """Return the space of the classes `inside` ``(s,)``, represented by the first secret of each.
+
+        The space itself for all.
+        """
         space = self.problem.space
         if len(inside) == space.n:
             return space
@@ -409,9 +434,10 @@ class WholeProblem:
     def _plane(
         self, inside: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the planar points of the classes `inside` ``(s, 2)`` and of the reports ``(k, 2)``.
+        """Return the points of the classes `inside` ``(s, 2)`` and of the reports ``(k, 2)`` in a plane.
 
-        ``None`` without points.
+        ``None`` if the space has no points in a plane or on a globe, or if reports do not name secrets. ``O(n log
+        n)``.
         """
         reports, points = self.problem.reports, self._planar_points
         if points is None or reports is None:
@@ -451,9 +477,10 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the matrix ``(classes, k)`` of all classes from those of the parts, ``(secrets of the part, k)``.
+        """Return the matrix ``(classes, k)`` of all classes from those of the parts, ``(classes of the part, k)``.
 
-        The only part's matrix itself is returned, without a copy.
+        `matrices` has one for each part, in the order of `parts`. The only part's matrix itself is returned, without
+        a copy.
         """
         if len(matrices) == 1:
             return matrices[0]
@@ -463,7 +490,12 @@ class WholeProblem:
         return table
 
     def lift(self, multipliers: list[Multipliers]) -> Multipliers:
-        """Convert prices of the parts to prices of stated constraints between secrets; a bisection for each price."""
+        """Convert prices of the parts to prices of stated constraints between secrets; a bisection for each price.
+
+        `multipliers` has one for each part, numbered as in it. A pair of classes is priced at the shortest stated
+        pair of their secrets, in the same direction. The only part's prices themselves are returned if no secrets
+        were merged.
+        """
         if len(multipliers) == 1 and self.merged is self.constraints:
             return multipliers[0]
         relabelled = [

@@ -154,7 +154,10 @@ class Problem:
         return cost
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
-        """Return the inputs that a design assumes to be public, each with its hash."""
+        """Return the inputs that a design assumes to be public, each with its hash.
+
+        Space, losses, prior, and reports if named. ``O(n k)``.
+        """
         n, k = self.n_secrets, self.n_reports
         inputs = [
             PublicInput("space", self.space.digest, f"{n} secrets, distances in {self.space.unit}"),
@@ -193,7 +196,10 @@ def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a table of losses ``(n, k)``; raise InvalidProblemError for other shapes and values."""
+    """Read a table of losses as new float64 ``(n, k)``; raise InvalidProblemError for other shapes and values.
+
+    Values must be finite, not negative, and all 0 or not all tiny; see :func:`_check_losses`.
+    """
     expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
     loss = _read_floats(utility_loss, "utility_loss", expected)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
@@ -202,9 +208,10 @@ def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def _check_losses(loss: NDArray[np.float64], *, least: float = 1e-290) -> NDArray[np.float64]:
-    """Return losses ``(n, k)``; refuse negative or infinite ones, or ones too small for floats.
+    """Return losses ``(n, k)`` as a new array; refuse negative or infinite ones, or ones too small for floats.
 
-    Products of losses below `least` with probabilities underflow.
+    InvalidProblemError for these. Products of losses below `least` with probabilities underflow: the largest has to
+    be `least` or more, or 0.
     """
     wrong = ~(np.isfinite(loss) & (loss >= 0))
     if wrong.any():
@@ -223,6 +230,8 @@ def named_loss(
     space: MetricSpace, name: str, secrets: NDArray[np.int64], reports: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Compute a named loss of reporting some secrets as others.
+
+    The cost is ``O(a b)``.
 
     Parameters
     ----------
@@ -312,8 +321,10 @@ def _allowed_reports(
 ) -> NDArray[np.int64]:
     """Return the columns of `loss` ``(n, k)`` without forbidden reports, whose losses are within a maximum error.
 
-    A report of probability 0 from one secret has probability 0 from every secret at a finite distance: a report is left
-    out for all secrets, or for none.
+    Ascending int64. `reports` ``(k,)`` are the secrets of the columns; `forbidden` and `max_error` are as in
+    :class:`Problem`. InvalidProblemError for bad arguments or if all are forbidden, InfeasibleError if none is within
+    the maximum error. A report of probability 0 from one secret has probability 0 from every secret at a finite
+    distance: a report is left out for all secrets, or for none.
     """
     allowed = np.ones(len(reports), dtype=np.bool_)
     if forbidden is not None:
@@ -376,9 +387,10 @@ def _forbidden_columns(
 
 
 def read_prior(prior: ArrayLike | None, n: int, *, tolerance: float = 1e-9) -> NDArray[np.float64]:
-    """Return the prior of n secrets as floats, uniform by default; refuse an invalid one.
+    """Return the prior of n secrets as new float64 ``(n,)``, uniform by default; refuse an invalid one.
 
-    Its sum may differ from 1 by `tolerance`.
+    InvalidProblemError for another shape, a negative or NaN entry, or a sum that differs from 1 by more than
+    `tolerance`; the sum is not scaled to 1.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class Trivial:
     """The optimum of parts with one secret, and of problems with one report."""
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Return the cheapest report for each secret; ``None`` for several secrets and reports."""
+        """Return the cheapest report for each secret, of probability 1; ``None`` for several secrets and reports."""
         if part.n > 1 and part.n_reports > 1:
             return None
         matrix = np.zeros_like(part.cost)
@@ -111,7 +111,7 @@ class _State:
         self.lower = max(0.0, self._lower(self.prices))
 
     def _lower(self, prices: Multipliers) -> float:
-        """Return the lower bound that prices prove for this part."""
+        """Return the lower bound that prices prove for this part, in the unit of its cost; it may be negative."""
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
     @property
@@ -122,7 +122,11 @@ class _State:
         return min(self._compared, key=itemgetter(1))
 
     def compare(self, method: Method, limits: PartLimits) -> str | None:
-        """Add the channel of a method without a search to the candidates; return its note for the trace."""
+        """Add the channel of a method without a search to the candidates; return its note for the trace.
+
+        `limits` has the seconds for it. If there is no channel, returns why, or ``None`` if the method does not apply
+        or its rows do not sum to 1.
+        """
         answer = solve_part(method, self.part, limits)
         if not isinstance(answer, Candidate):
             return answer
@@ -133,7 +137,10 @@ class _State:
         return answer.note
 
     def _rename_and_measure(self, answer: Candidate) -> tuple[Candidate, float] | None:
-        """Return the candidate with its reports renamed, and its loss; ``None`` if no rows that sum to 1."""
+        """Return the candidate with its reports renamed, and its loss before repair.
+
+        ``None`` without a matrix, or if a row's sum differs from 1 by too much.
+        """
         if answer.matrix is None:
             return None
         if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _LIMITS.max_sum_error:
@@ -150,13 +157,13 @@ class _State:
         return (self.best, self.raw) if self.best and self.raw <= loss else (cheapest, loss)
 
     def update_loss(self, candidate: Candidate, upper: float) -> None:
-        """Set the loss of a channel without a search to its loss after repair and rounding, if that is larger."""
+        """Set the loss of `candidate`, a channel without a search, to `upper`, that after repair, if it is larger."""
         self._compared = [
             (one, max(loss, upper) if one is candidate else loss) for one, loss in self._compared
         ]
 
     def done(self, gap: float) -> bool:
-        """Return whether the gap is at most half of the requested one; the rest is for rounding."""
+        """Return whether the relative gap is at most half of `gap`, the requested one; the rest is for rounding."""
         upper = min(self.raw, self.cheapest[1]) if self._compared else self.raw
         difference = upper - self.lower
         return math.isfinite(difference) and difference <= max(gap / 2, 1e-9) * upper
@@ -167,7 +174,12 @@ class _State:
         threads: int = 1,
         is_late: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Keep better prices and a better matrix; return whether the matrix is better. `is_late` shortens repair."""
+        """Keep better prices and a better matrix; return whether the matrix is better.
+
+        Better prices prove a larger lower bound. A matrix is better if its loss, rows scaled to sum 1, is below that
+        of all others; a rough one is repaired first if its loss could be. `threads` and `is_late`, which shortens it,
+        are for repair.
+        """
         if candidate.multipliers is not None:
             lower = self._lower(candidate.multipliers)
             if lower > self.lower:
@@ -244,7 +256,8 @@ class Search:
     ) -> MetricDesign:
         """Run the methods in turn until the gap is reached or time is up, after the `quick` ones; return the design.
 
-        ``costly`` lists methods and the reason for their order.
+        ``costly`` lists methods and the reason for their order. It is called once, only if the gap is open and time
+        is left. Methods that fail are noted in the trace. CertificateError if a channel fails verification.
         """
         for method in quick:
             self._run_method(method)
@@ -265,7 +278,9 @@ class Search:
         return self._outcome(self._verify_best())
 
     def force(self, method: Method) -> MetricDesign:
-        """Run one method and no other, apart from :class:`Trivial`.
+        """Run one method and no other, apart from :class:`Trivial`; return the verified design.
+
+        If time was up without a channel of the method, the design is the best channel without a search.
 
         Raises
         ------
@@ -315,7 +330,11 @@ class Search:
         return self.verified is not None and self._gap() <= _LIMITS.max_optimal_gap
 
     def _run_method(self, method: Method) -> None:
-        """Run a method on all unfinished components, note what it said, and verify what is better."""
+        """Run a method on all unfinished components, note what it said, and verify what is better.
+
+        Nothing happens if all components have reached half of the gap. A failure is a line of the trace, not an
+        error.
+        """
         unfinished = [state for state in self.states if not state.done(self.limits.gap)]
         if not unfinished:
             return
@@ -355,7 +374,11 @@ class Search:
         )
 
     def _handle_offer(self, name: str, state: _State, candidate: Candidate) -> bool:
-        """Update the state by a method's current candidate; return whether the method can stop."""
+        """Update the state by a method's current candidate; return whether the method can stop.
+
+        It can if the gap is proven by a verified channel, or, with several components, if this one's gap is small
+        enough.
+        """
         better = state.learn(candidate, self.limits.threads, self._is_overdue)
         self._bound_and_verify(name, better=better)
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
@@ -401,7 +424,7 @@ class Search:
             self.lower = lower
 
     def _verify(self, parts: list[Candidate]) -> _Verified:
-        """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
+        """Repair, round and verify the matrices of `parts`; return the best verified channel, maybe an earlier one."""
         task, problem, start = self.whole, self.whole.problem, clock()
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
@@ -504,7 +527,7 @@ class Search:
         return 1.0 if math.isinf(upper) else (upper - self.lower) / upper
 
     def _beat(self, method: str) -> None:
-        """Report progress if the last report is older than a second."""
+        """Report progress, naming `method`, if the last report is older than a second."""
         if clock() - self.reported > _LIMITS.seconds_between_reports:
             self._report_progress(method)
 
@@ -564,7 +587,7 @@ def _repair_and_rename(
 
 
 def _rename_reports(part: Part, candidate: Candidate) -> Candidate:
-    """Rename each report as the one of least expected cost given it, which is no less private."""
+    """Rename each report as the one of least expected cost given it, which is no less private: ``O(n k^2)``."""
     if candidate.matrix is None:
         return candidate
     # Single precision chooses nearly as well in half the time; losses are summed in double precision.

@@ -117,9 +117,9 @@ def verify(
 
 
 def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 - as it came
-    """Return links as int64 ``(m, 2)``, ``None`` for ``None``.
+    """Return links as int64 ``(m, 2)``, ``None`` for ``None``; secrets out of range are not refused here.
 
-    Raise InvalidProblemError, naming `field`, for others.
+    Raise InvalidProblemError, naming `field`, for other shapes or types.
     """
     if pairs is None:
         return None
@@ -135,7 +135,8 @@ def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 
 def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
     """Count the constrained pairs that no path of the links covers, and the links that are not constrained.
 
-    `binding` ``(m, 2)`` are the links; paths are lengthened link by link, ``O(m n)`` a sweep, until nothing changes.
+    The returned check fails unless both are 0. `binding` ``(m, 2)`` are the links; a path covers a pair if it is no
+    longer than the pair's distance. Paths are lengthened link by link, ``O(m n)`` a sweep, until nothing changes.
     """
     i, j = np.asarray(binding, dtype=np.int64).T
     links = np.zeros_like(bound.mask)
@@ -162,9 +163,8 @@ def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
 def _order_edges(edges: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[list[int]]:
     """Order edges by their distance from a peripheral secret, so that one sweep follows long paths.
 
-    1,000 points on lines took 173 sweeps in random order, and 5 in this order; November 2026.
-
-    `edges` is ``(m, 2)``, `lengths` ``(n, n)``. A sort.
+    `edges` is ``(m, 2)``, `lengths` ``(n, n)`` in stored units. Returns a list of pairs. A sort. 1,000 points on
+    lines took 173 sweeps in random order, and 5 in this order; November 2026.
     """
     away = lengths[lengths.sum(axis=1).argmax()]
     order = np.lexsort((away[edges[:, 1]], away[edges[:, 0]]))
@@ -177,7 +177,8 @@ def _shorten_paths(
 ) -> bool:
     """Replace paths, in place, by shorter ones that begin with one of the edges; return whether there were any.
 
-    `paths` and `lengths` are ``(n, n)`` in stored units; ``O(n)`` an edge.
+    `paths` and `lengths` are ``(n, n)`` in stored units, `edges` directed pairs, taken in this order; ``O(n)`` an
+    edge.
     """
     before = paths.copy()
     for i, j in edges:
@@ -186,7 +187,11 @@ def _shorten_paths(
 
 
 def _optimality(design: Design[Any, Any], bound: BoundPairs) -> list[Check]:
-    """Return the checks of the stated loss and lower bound, both computed anew in integers."""
+    """Return the checks of the stated loss and lower bound, both computed anew in integers.
+
+    One check if the design states no lower bound, else four. A product for each entry of the channel, and ``O(n k)``
+    and two products for each multiplier.
+    """
     cost, witness = design.problem.cost, design.witness
     loss = float_ceil(_expected_loss(design.channel.limbs, cost))
     checks = [Check("expected loss", loss, design.upper, exact=True, detail="summed in integers")]
@@ -272,7 +277,11 @@ class Claim:
     joined: NDArray[np.integer[Any]] | None = None
 
     def check(self, channel: Channel) -> Certificate:
-        """Check a channel, as :func:`verify_channel` does."""
+        """Check a channel against this guarantee, as :func:`verify_channel` does: a certificate, passed or not.
+
+        ``O(pairs n_reports)``; the first call checks the space, too. InvalidProblemError if the channel has not one
+        row for each secret.
+        """
         if channel.limbs.shape[1] != self.space.n:
             raise InvalidProblemError(
                 "channel", f"a row for each of {self.space.n} secrets", channel.limbs.shape[1]
@@ -336,7 +345,11 @@ def _groups(near: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _scope_checks(
     guarantee: MetricDP, space: MetricSpace, bound: BoundPairs, links: int
 ) -> list[Check]:
-    """Return the checks of the scope's statements: space, components, isolated secrets, links, all-pairs epsilon."""
+    """Return the checks of the scope's statements: space, components, isolated secrets, links, all-pairs epsilon.
+
+    `links` is the number that was found. A scope about points gives one check, which fails. ``O(n^2)``, and shortest
+    paths if an epsilon for all pairs is stated.
+    """
     scope = guarantee.space_scope
     if scope is None:
         return [Check("another space than stated", 1, 0, exact=True, detail="points of a region")]
@@ -366,7 +379,8 @@ def _scope_checks(
 def _count_uncovered_pairs(factor: Fraction, bound: BoundPairs, groups: int) -> int:
     """Count pairs without a path of constrained pairs of at most ``factor`` times their distance.
 
-    `groups` are components. ``O(n)`` for each constrained pair and sweep.
+    Each pair counts once. `groups` is the number of components; with several no sweep is made. ``O(n)`` for each
+    constrained pair and sweep.
     """
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
@@ -387,7 +401,8 @@ def _count_longer_paths(
 ) -> int:
     """Count paths longer than ``factor`` times the distance: in floats if beyond their error, else in integers.
 
-    `paths` and `lengths` are ``(n, n)``, in stored units; ``O(n^2)``.
+    `paths` and `lengths` are ``(n, n)``, in stored units; both directions of a pair count, and so does a pair without
+    a path. ``O(n^2)``.
     """
     # No path exceeds this factor, and the factor of a file may exceed the floats.
     factor = min(factor, Fraction(1 << 64))
@@ -421,7 +436,7 @@ def _expected_loss(limbs: NDArray[np.uint64], cost: NDArray[np.float64]) -> Frac
 
 
 def _round_down(values: NDArray[np.float64], bits: int) -> list[int]:
-    """Round floats ``(m,)`` down to whole numbers of ``2^-bits``, exactly: a list of Python integers."""
+    """Round floats ``(m,)``, not negative, down to whole numbers of ``2^-bits``, exactly: a list of Python integers."""
     mantissas, exponents = np.frexp(values)
     integers, shifts = (
         (mantissas * 2.0**53).astype(np.int64).tolist(),

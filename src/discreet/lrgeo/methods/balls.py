@@ -64,6 +64,8 @@ class Balls:
 
         The cost is that of :meth:`Anchored.alternate`, within `limits`.
 
+        `space` has the places, `guarantee` the epsilon; `problem` the cost of each report at each place.
+
         Raises
         ------
         InvalidProblemError

@@ -57,6 +57,8 @@ class ClosedForm:
 
         Returns the channel, not verified yet; ``None`` if an anchor would be negative or the system is singular.
         Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places. `limits` are not used.
+
+        `space` has the places, `guarantee` the epsilon.
         """
         del limits
         stated = need_problem(problem, "closed-form")

@@ -45,7 +45,9 @@ class Tails:
     ) -> Made | None:
         """Even out the row totals of exponential tails; with a `problem` name each report after the cheapest place.
 
-        Returns the channel, not verified yet. Some products with the decay; `limits` are not used.
+        Returns the channel, not verified yet, never ``None``. `space` has the places, `guarantee` the epsilon;
+        `limits` are not used. Some products with the decay, ``O(K^2)`` each or less on a full grid; names take
+        ``O(K^3)``.
         """
         del limits
         near = MetricDP(

@@ -43,6 +43,8 @@ class Edges:
 def read_nodes(table: object) -> dict[str, tuple[float, float]]:
     """Read where each node is: its name as text -> x and y.
 
+    A point in ``geometry`` stands in for x and y that are missing. Of two nodes of one name the last counts. Linear.
+
     Raises
     ------
     InvalidProblemError
@@ -67,13 +69,16 @@ def read_nodes(table: object) -> dict[str, tuple[float, float]]:
 
 
 def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -> Edges:
-    """Read edges; give those apart whose ends are not among the nodes.
+    """Read edges, in the order of the table; edges are left out if an end is not among the nodes.
+
+    `table` has ``u``, ``v``, ``length``, ``oneway`` and ``geometry``, as far as known; `nodes` are as of
+    :func:`read_nodes`, ``None`` if edges have their own courses. Lengths are in the unit of the table. Linear.
 
     Raises
     ------
     InvalidProblemError
         For a table without ``u`` and ``v`` where nodes are named, without courses where they are not, lengths that are
-        negative, or no edge at all.
+        negative or infinite, a direction that is no truth value, or no edge at all.
     """
     from discreet.tables.frames import records_of
 
@@ -108,7 +113,10 @@ def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -
 
 
 def _course(geometry: Any) -> list[tuple[float, float]]:  # noqa: ANN401 - text, points, or nothing
-    """Return a course as pairs of numbers, from WKT, coordinates, or nothing; refuse a text that is no LINESTRING."""
+    """Return a course as pairs of numbers, from WKT, coordinates, or nothing; refuse a text that is no LINESTRING.
+
+    Also from an object with ``__geo_interface__``. Anything else, and an empty text, gives an empty list.
+    """
     if isinstance(geometry, str) and geometry.strip():
         match = _WKT.fullmatch(geometry)
         if match is None:

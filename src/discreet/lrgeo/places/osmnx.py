@@ -18,7 +18,7 @@ _EXAMPLE = "a graph of OSMnx, such as osmnx.graph_from_place('Rome, Italy', netw
 
 
 def street_tables(graph: Any, *, tolerance: float = 0.1) -> _Tables:  # noqa: ANN401 - of networkx
-    """Read nodes and edges of a graph.
+    """Read nodes and edges of a graph; a directed edge is one-way unless another of its length goes back. Linear.
 
     Parameters
     ----------

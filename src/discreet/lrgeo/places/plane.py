@@ -69,12 +69,14 @@ DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_UNIT["km"]
 def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -> float:
     """Return the factor c for places at `latitudes` (degrees) whose longitudes differ by `width` degrees at most.
 
-    Places that are unrounded are still to be rounded to decimeters, which may widen the region.
+    A degree of longitude counts as c degrees of latitude in the plane: at most the true one, so that nothing is
+    farther apart there than on the sphere. `unrounded` places are still to be rounded to decimeters, which may widen
+    the region.
 
     Raises
     ------
     InvalidProblemError
-            For a region more than 20 degrees of longitude wide, or beyond 88 degrees of latitude.
+        For a region more than 20 degrees of longitude wide, or beyond 88 degrees of latitude.
     """
     margin = _DEGREES.rounding if unrounded else 0.0
     highest = float(np.abs(latitudes).max()) + margin
@@ -126,7 +128,8 @@ def sphere_to_plane(
 ) -> NDArray[np.float64]:
     """Convert latitudes and longitudes in degrees, ``(..., 2)``, to decimeters east and north of `origin`, as floats.
 
-    `cosine` shrinks degrees of longitude; see :func:`cosine_for`. Same shape.
+    `origin` is a latitude and a longitude; `cosine` shrinks degrees of longitude, see :func:`cosine_for`. Same shape,
+    linear; the shorter way around the globe is taken.
     """
     away = points - np.array(origin)
     east = (away[..., 1] + 180) % 360 - 180

@@ -126,6 +126,9 @@ class Region:
     ) -> Region:
         """Return the region of the cells of a grid; the cell in row r and column c is place ``r * columns + c``.
 
+        ``O(rows columns)``. With an origin the grid is on the globe, its cells at least as large as stated on the
+        sphere.
+
         Parameters
         ----------
         rows, columns
@@ -360,6 +363,8 @@ class Region:
     def where(self, index: int) -> tuple[float, float]:
         """Return the coordinates of a place: latitude and longitude, or east and north in the unit.
 
+        A pair of floats. All coordinates are computed at the first call, ``O(K)``.
+
         Raises
         ------
         InvalidProblemError
@@ -373,7 +378,9 @@ class Region:
     def geojson(self) -> dict[str, Any]:
         """Return places and roads as a GeoJSON feature collection, longitude first.
 
-        Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not foresee.
+        A point with the property ``"place"``, its number, for each place, and with roads two MultiLineStrings with
+        ``"one_way"``. Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not
+        foresee.
 
         ``O(K + m)`` for K places and m pieces of road.
         """
@@ -386,7 +393,10 @@ class Region:
         return {"type": "FeatureCollection", "features": features}
 
     def _lines(self, roads: Roads, one_way: bool) -> dict[str, Any]:  # noqa: FBT001 - which of two kinds
-        """Return the roads of one or of two directions as one feature of GeoJSON."""
+        """Return the roads of one or of two directions as one feature of GeoJSON, a MultiLineString of straight pieces.
+
+        Its property ``"one_way"`` is that of the argument; the coordinates are as in :meth:`geojson`.
+        """
         ends = roads.vertices[roads.segments[roads.one_way == one_way]].astype(np.float64)
         shown = self._where(ends)
         lines = [[[x, y] for y, x in self._shown(line)] for line in shown]
@@ -411,14 +421,16 @@ class Region:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Region:
-        """Read what :meth:`to_dict` wrote, and check that its digest is the same.
+        """Read what :meth:`to_dict` wrote, a mapping, and check that its digest is the same. Linear in its size.
+
+        The digest does not cover the roads.
 
         Raises
         ------
         KeyError
             If an entry is missing.
         InvalidProblemError
-            If the digest differs.
+            If the digest differs, or for parts that the constructor refuses.
         """
         origin, roads = data["origin"], data["roads"]
         region = cls(

@@ -88,7 +88,10 @@ class Roads:
         return travel
 
     def graph(self) -> csr_array:
-        """Return the directed graph of lengths in decimeters, sparse; of parallel roads the shortest."""
+        """Return the directed graph of lengths in decimeters, sparse ``(n, n)``; of parallel roads the shortest.
+
+        A piece that is not one-way has an entry each way; lengths of 0 become ``1e-9``. A sort of the pieces.
+        """
         from scipy.sparse import csr_array
 
         both = ~self.one_way
@@ -104,7 +107,10 @@ class Roads:
         return csr_array((length[first], (start[first], stop[first])), shape=shape)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: lists of vertices, segments, lengths in decimeters, directions and stops."""
+        """Plain values for JSON: lists of vertices, segments, lengths in decimeters, directions and stops. Linear.
+
+        Keys are the parameters' names; lengths are rounded to a tenth, directions are 0 or 1.
+        """
         return {
             "vertices": self.vertices.tolist(),
             "segments": self.segments.tolist(),
@@ -115,7 +121,15 @@ class Roads:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Roads:
-        """Read what :meth:`to_dict` wrote; raise KeyError if an entry is missing. Values are not checked."""
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For parts that do not fit each other, or a negative length.
+        """
         return cls(
             np.array(data["vertices"], dtype=np.int64).reshape(-1, 2),
             np.array(data["segments"], dtype=np.int64).reshape(-1, 2),
@@ -156,6 +170,8 @@ def place_on_roads(
     max_places: int = 20_000,
 ) -> Placed:
     """Choose places on a road network; :meth:`discreet.lrgeo.Region.from_roads` makes their region.
+
+    The cost is a sort of the points of all roads, an eighth of the spacing apart, and quadratic in the places.
 
     Parameters
     ----------
@@ -287,7 +303,8 @@ def _largest(
 def _choose(roads: Roads, step: float) -> list[tuple[int, float]]:
     """Choose points of the roads as places, about `step` decimeters apart.
 
-    Each a piece and its share along it, 0 to 1.
+    A piece and the share along it, 0 to 1, of each. In each square of side `step` the point nearest to its middle, of
+    points an eighth of a step apart; of two within half a step one is dropped. A sort of these points.
     """
     from scipy.spatial import KDTree
 
@@ -320,7 +337,11 @@ def _choose(roads: Roads, step: float) -> list[tuple[int, float]]:
 
 
 def _split(roads: Roads, chosen: list[tuple[int, float]]) -> Roads:
-    """Insert the places, (piece, share of its length), as vertices, and split the pieces that they lie on."""
+    """Insert the places, (piece, share of its length), as vertices, and split the pieces that they lie on.
+
+    A place at a known vertex takes it, and two at one spot are one stop. Returns new roads, stops in the order of the
+    places. Linear in the roads, but quadratic in the places.
+    """
     vertices = roads.vertices.tolist()
     known = {tuple(vertex): number for number, vertex in enumerate(vertices)}
     cuts: dict[int, list[tuple[float, int]]] = {}

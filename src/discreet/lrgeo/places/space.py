@@ -35,11 +35,12 @@ def per_unit(unit: str) -> int:
 
 
 def space_of(places: NDArray[np.int64], unit: str, *, cells_per_place: int = 4) -> MetricSpace:
-    """Return the metric space of places in decimeters.
+    """Return the metric space of `places` ``(K, 2)``, integers in decimeters; its distances are in `unit`, "km" or "m".
 
     Where the places fill a square lattice of at most `cells_per_place` cells for each of them, lengths are those of
-    :class:`~discreet.core.spaces.lattice.LatticeLengths` over the lattice; else, or where these are no metric and there
-    are few enough places for a table, those of :class:`~discreet.core.spaces.plane.PlaneLengths` over decimeters.
+    :class:`~discreet.core.spaces.lattice.LatticeLengths` over the lattice; else, or where these are no metric and
+    there are few enough places for a table, those of :class:`~discreet.core.spaces.plane.PlaneLengths` over
+    decimeters. InvalidProblemError for another unit.
 
     Notes
     -----
@@ -63,9 +64,9 @@ def space_of(places: NDArray[np.int64], unit: str, *, cells_per_place: int = 4) 
 
 
 def _bits(squared: int, per: int) -> int:
-    """Return the largest s with ``2^s extent < 2^46``, from the squared extent in decimeters.
+    """Return the largest s with ``2^s extent < 2^46``, from the squared extent in decimeters, exactly.
 
-    `per` decimeters a unit.
+    The extent is in units of `per` decimeters.
     """
     extent = math.isqrt(squared) + 1
     bits = scale_for(float(Fraction(extent, per)), TOTAL_BITS)

@@ -51,7 +51,7 @@ def refuse_unreleased(form: object) -> None:
 
 
 def read_published(data: Mapping[str, Any]) -> PublishedPoints:
-    """Read a mechanism for every point, and refuse what was altered.
+    """Read a mechanism for every point, and refuse what was altered; nothing that it claims is verified.
 
     Parameters
     ----------
@@ -146,7 +146,9 @@ class PointClient:
         return self._mechanism.guarantee.epsilon
 
     def report(self, point: object, *, bits: RandomBits | None = None) -> tuple[float, float]:
-        """Draw one report for a point, and say where it is.
+        """Draw one report for a point, and say where it is: its coordinates as floats, as those of the point.
+
+        The cost is that of the mechanism's ``draw``.
 
         Parameters
         ----------
@@ -168,7 +170,7 @@ class PointClient:
 def _refuse_weaker(mechanism: PublishedPoints, accepts: MetricDP) -> None:
     """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
 
-    An accepted guarantee with a radius is an InvalidProblemError.
+    InvalidProblemError if `accepts` has a radius, or another unit than kilometers and meters.
     """
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)

@@ -77,6 +77,8 @@ def design_every_point(
 ) -> NoiseDesign | LatticeDesign:
     """Design the mechanism that a server publishes for every point of a region; see :func:`discreet.lrgeo.design`.
 
+    The cost is that of the noise, of the table if it is small or asked for, and of the bound if `gap` is.
+
     Parameters
     ----------
     region
@@ -160,14 +162,20 @@ def design_every_point(
 
 
 def _weights(made: NoiseDesign) -> float:
-    """Estimate the weights of a table over the region of a design, with two cells for one over epsilon."""
+    """Estimate the weights of a table over the region of a design: control points times reports.
+
+    Cells have half of one over epsilon as their side. A table is tried only if these are few.
+    """
     (left, low), (right, high) = made.net.box
     rate = 2 * float(made.guarantee.epsilon) / per_unit(made.unit)
     return (rate * (right - left) + 2) * (rate * (high - low) + 2) * made.K
 
 
 def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDesign:
-    """Return the design that loses less, with both losses in its trace."""
+    """Return the design that loses less, the `noise` in a tie with the `table`, with both losses in its trace.
+
+    A design without a stated loss counts as losing infinitely much.
+    """
     losses = [math.inf if one.upper is None else one.upper for one in (noise, table)]
     words = " and ".join(
         f"{name} {at_most(loss)}" for name, loss in zip(("noise", "table"), losses, strict=True)
@@ -191,9 +199,11 @@ def _bounded(
     tell: Reporter,
     throw: bool,
 ) -> NoiseDesign | LatticeDesign:
-    """Return the design with a lower bound on the loss of all mechanisms with these reports, and a status.
+    """Return the design `made` with a lower bound on the loss of all mechanisms with these reports, and a status.
 
-    `stop` is when to end, in seconds of the clock. With `throw` raises LimitReachedError if the gap is not reached.
+    `problem` has the costs, `gap` is relative; `stop` is when to end, in seconds of the clock. There is no bound if
+    two places fall on one decimeter. With `throw` raises LimitReachedError if the gap is not reached. The cost is
+    that of :func:`~discreet.lrgeo.candidates.bound_from_below`.
     """
     upper = made.upper
     if upper is None:  # pragma: no cover - a design with a problem has a loss
@@ -230,10 +240,11 @@ def _bounded(
 
 
 def _longest_space(region: Region) -> MetricSpace:
-    """Compute upper bounds on the distances between places on the ground, closed under the triangle inequality.
+    """Return the metric space of upper bounds on the distances between places on the ground, in the region's unit.
 
-    The promise is about distances on the ground, and longer ones relax the program: a bound for the plane of the
-    mechanism, where distances are shorter, would leave out mechanisms that keep the promise.
+    They are closed under the triangle inequality, ``O(K^3)``. The promise is about distances on the ground, and
+    longer ones relax the program: a bound for the plane of the mechanism, where distances are shorter, would leave
+    out mechanisms that keep the promise.
     """
     longest = longest_geodesics(region.coordinates) * (per_unit("km") // per_unit(region.unit))
     bits = scale_for(float(longest.max()), TOTAL_BITS)

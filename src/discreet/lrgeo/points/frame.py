@@ -150,6 +150,8 @@ class PointFrame:
     def stretch(self, low: int, high: int) -> Fraction | None:
         """Return an upper bound on a distance in the plane, as a multiple of the geodesic of WGS 84.
 
+        Constant time. Points between these latitudes, in the plane, are covered.
+
         Parameters
         ----------
         low, high
@@ -195,9 +197,9 @@ class PointFrame:
         return away * self.east / SCALE, (x - latitude) * self.north / SCALE
 
     def shown(self, places: NDArray[np.int64]) -> list[tuple[str, str]]:
-        """Return points ``(K, 2)`` of the plane as pairs of decimal texts.
+        """Return points ``(K, 2)`` of the plane, in decimeters, as a list of pairs of decimal texts.
 
-        Seven decimals of degrees, or exactly in the unit.
+        Latitude and longitude to seven decimals of a degree, or east and north, exactly, in the unit.
         """
         if self.origin is None:
             per = per_unit(self.unit)
@@ -242,7 +244,7 @@ def region_digest(frame: PointFrame, corners: Sequence[tuple[int, int]], reach: 
 
 
 def _exact(value: int, per: int) -> str:
-    """Write value / per, per a power of ten, as a decimal."""
+    """Write ``value / per``, `per` a power of ten, as the shortest decimal, exactly."""
     digits = len(str(per)) - 1
     integer, part = divmod(abs(value), per)
     tail = str(part).zfill(digits).rstrip("0")

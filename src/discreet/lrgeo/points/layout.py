@@ -27,7 +27,9 @@ __all__ = ["cell_sides", "plane_of", "region_of", "report_texts"]
 
 
 def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
-    """Return the frame of a region and its envelope, its places there ``(K, 2)``, and the reach, in decimeters.
+    """Return the frame of a region and its envelope, its places there ``(K, 2)`` int64, and the reach, in decimeters.
+
+    ``O(K log K)``.
 
     Raises
     ------
@@ -45,7 +47,10 @@ def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
 def report_texts(
     region: Region, frame: PointFrame, places: NDArray[np.int64]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the coordinates of each of `places` ``(K, 2)`` as a pair of decimal texts, as reports show them."""
+    """Return the coordinates of each of `places` ``(K, 2)``, decimeters, as two decimal texts, as reports show them.
+
+    On a globe they are those of the region's places, to seven decimals, whatever `places` are.
+    """
     if region.origin is None:
         return tuple(frame.shown(places))
     first, second = ([f"{one:.7f}" for one in axis] for axis in region.coordinates.T.tolist())
@@ -54,6 +59,8 @@ def report_texts(
 
 def region_of(space: MetricSpace) -> tuple[Region, NDArray[np.int64], float]:
     """Return the region of the secrets of a plane or a sphere, each moved to a whole decimeter.
+
+    ``O(n log n)``. Distances of the region are not those of the secrets: each end may move by `moved`.
 
     Parameters
     ----------
@@ -111,7 +118,10 @@ def _reach(region: Region) -> int:
 
 
 def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
-    """Return the frame of a region and its places in the plane, ``(K, 2)`` decimeters."""
+    """Return the frame of a region and its places in the plane, ``(K, 2)`` int64 decimeters, rounded on a globe.
+
+    ``O(K)``.
+    """
     if region.origin is None:
         return PointFrame.plain(region.unit), region.places
     sphere = region.coordinates
@@ -177,8 +187,9 @@ def cell_sides(
 def _side(cell: int, wanted: Fraction, coarser: Fraction, finer: int) -> int:
     """Return the side of a net's cells in decimeters: a part of the grid's `cell` of about the `wanted` side.
 
-    `cell` is 0 for a region that is no grid. The parts of a cell are at least ``cell / (wanted coarser)``, and at most
-    `finer` times as many; if none divides it, the side is `wanted`, rounded down.
+    `cell` is 0 for a region that is no grid; the side is then `wanted`, rounded down, 1 at least. The parts of a cell
+    are at least ``cell / (wanted coarser)``, and at most `finer` times as many; the fewest that divide it are taken,
+    or, if none do, a side of `wanted`, rounded down.
     """
     if cell:
         fewest = math.ceil(cell / (wanted * coarser))

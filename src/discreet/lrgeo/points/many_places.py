@@ -70,7 +70,10 @@ def has_noise(space: MetricSpace, utility_loss: str) -> bool:
 
 
 def costs_of_region(region: Region) -> ImplicitCosts:
-    """Return the distances between the places of a region as costs, on the ground if the region lies on the globe."""
+    """Return the distances between the places of a region as costs, on the ground if the region lies on the globe.
+
+    In the region's unit, great circles on the globe, with a uniform prior. No table is made.
+    """
     if region.origin is None:
         return ImplicitCosts(region.space, "distance")
     space = MetricSpace.from_points(region.coordinates, metric="haversine", unit=region.unit)
@@ -88,6 +91,8 @@ def design_many_places(
     threads: int = 1,
 ) -> NoiseDesign:
     """Design noise for any number of places whose reports are the places, with a lower bound.
+
+    The cost is that of the noise and its names, and of the bound, which is by parts.
 
     Parameters
     ----------

@@ -55,6 +55,9 @@ def coordinates_of(costs: ImplicitCosts) -> tuple[NDArray[np.float64], float]:
     """Return coordinates ``(K, d)`` of the places, and the radius of the sphere of their chords, or 0 in a plane.
 
     Arcs of that sphere are the named loss: great circles, or as many of them as stored distances have.
+
+    `costs` has the places and the name of the loss. ``O(K)``; coordinates are in the loss's unit, on a sphere of
+    radius 1.
     """
     space = costs.space
     points = np.asarray(space.points, dtype=np.float64)
@@ -136,8 +139,8 @@ def _nearest_to_medians(
 ) -> NDArray[np.int64]:
     """Return the place nearest to the median of the places around each node of the torus, int64 of `shape`.
 
-    `places` is ``(K, 2)`` decimeters, `prior` ``(K,)``, `fall` nats a cell. A search a node, and steps over near
-    places.
+    `places` is ``(K, 2)`` decimeters, `net` their net, `prior` ``(K,)``, of which places of 0 are not weighed, `fall`
+    nats a cell. A search a node, and steps over near places, on `threads` threads.
     """
     from scipy.spatial import KDTree
 

@@ -52,7 +52,10 @@ class NetSpot(NamedTuple):
     along: tuple[int, int, int]
 
     def draw(self, bits: RandomBits) -> tuple[int, int]:
-        """Draw a control point by its weight, its column first and then its row."""
+        """Draw a control point by its weight, its column first and then its row.
+
+        Returns both, from 0 in the southwest.
+        """
         column = self.column + one_of(self.across, bits)
         return column, self.row + one_of(self.along, bits)
 
@@ -184,6 +187,8 @@ class ControlNet:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return, for public points, the first columns and rows of their control points, and the weights of each.
 
+        Exact arithmetic for each point. InvalidProblemError for one beyond the reach.
+
         Parameters
         ----------
         places
@@ -208,14 +213,18 @@ class ControlNet:
 
 
 def _cell(away: Fraction, side: int, count: int) -> tuple[Fraction, int]:
-    """Return the position of a coordinate within its cell, in [0, 1], and the number of the cell."""
+    """Return the position of a coordinate within its cell, in [0, 1], and the number of the cell.
+
+    `away` is from the net's corner, `side` that of a cell, both in decimeters; `count` is the number of cells. The
+    far end of the last cell belongs to it.
+    """
     along = away / side
     cell = min(math.floor(along), count - 1)
     return along - cell, cell
 
 
 def _weights(part: Fraction) -> tuple[int, int, int]:
-    """Return the weights of the quadratic B-spline in lowest terms."""
+    """Return the three weights of the quadratic B-spline at `part` of a cell, in [0, 1]: integers in lowest terms."""
     p, q = part.numerator, part.denominator
     weights = ((q - p) ** 2, q * q + 2 * p * q - 2 * p * p, p * p)
     shared = math.gcd(*weights)
@@ -224,7 +233,10 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
 
 
 def one_of(weights: Sequence[int], bits: RandomBits) -> int:
-    """Return an index drawn with probability proportional to its integer weight, exactly; linear in the weights."""
+    """Return an index drawn with probability proportional to its integer weight, exactly; linear in the weights.
+
+    `bits` is the source of randomness. The weights must not be negative, and not all 0.
+    """
     drawn, index = bits.randrange(sum(weights)), 0
     while drawn >= weights[index]:
         drawn -= weights[index]

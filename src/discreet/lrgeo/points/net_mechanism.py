@@ -67,7 +67,10 @@ class OnNet(EveryPoint):
 
 
 def plane_and_net(frame: PointFrame, net: ControlNet) -> _PlaneAndNet:
-    """Return the arguments of the verifiers that state a plane and a net, in their order."""
+    """Return the arguments of the verifiers that state a plane and a net, in their order.
+
+    Unit, origin, factors east and north, reach, corner, side and numbers of cells; lengths in decimeters.
+    """
     plane = (frame.unit, frame.origin, (frame.east, frame.north), net.reach)
     return (*plane, net.low, net.side, net.cells)
 
@@ -144,6 +147,9 @@ class PublishedNet(OnNet, PublishedPoints):
     def find(self, point: object) -> NetSpot:
         """Find the control points of a point, as :meth:`draw` takes it, and its weights: private, as the point is.
 
+        The first of three columns and of three rows, and three integer weights for each. The point is projected to
+        the region.
+
         Raises
         ------
         InvalidProblemError
@@ -153,6 +159,8 @@ class PublishedNet(OnNet, PublishedPoints):
 
     def draw(self, point: object, bits: RandomBits | None = None) -> int:
         """Draw a report for a point: a column and a row of the net, and then from that control point.
+
+        Returns its number, 0 to ``K - 1``; :meth:`where` gives its coordinates. The cost is that of :meth:`draw_at`.
 
         Parameters
         ----------
@@ -173,7 +181,8 @@ class PublishedNet(OnNet, PublishedPoints):
     def law(self, point: object) -> list[Fraction]:
         """Return the exact probabilities of the K reports at a point, as private as the point; they sum to 1.
 
-        `point` is as in :meth:`draw`, with the errors of :meth:`find`. Mixes four rows of K integers.
+        A list of fractions, by report. `point` is as in :meth:`draw`, with the errors of :meth:`find`. Mixes up to
+        nine rows of K integers, each at the cost of :meth:`row_at`.
         """
         position = self.find(point)
         weights = np.zeros(self.K, dtype=object)
@@ -192,7 +201,7 @@ class PublishedNet(OnNet, PublishedPoints):
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the net, by name, from what :meth:`own_parts` wrote.
+        """Return the net, as ``{"net": ControlNet}``, from what :meth:`own_parts` wrote and the reach in decimeters.
 
         Raises
         ------
@@ -206,7 +215,10 @@ class PublishedNet(OnNet, PublishedPoints):
 
 
 def read_pair(data: Mapping[str, Any], name: str) -> tuple[int, int]:
-    """Read two integers; raise InvalidProblemError for anything else."""
+    """Read two integers, the entry `name` of `data`, a list.
+
+    InvalidProblemError for anything else, KeyError without it.
+    """
     stated = data[name]
     if not isinstance(stated, list) or len(stated) != 2 or {*map(type, stated)} != {int}:
         raise InvalidProblemError(name, "two integers", "others")

@@ -74,6 +74,9 @@ def mend_net(
 ) -> NDArray[np.float64]:
     """Repair a table so that rows sum to 1 and columns satisfy the condition.
 
+    Sweeps and rounds cost ``O(nodes K)`` each. If rounds do not end the violations, the table is mixed with its mean
+    row.
+
     Parameters
     ----------
     cells
@@ -112,9 +115,10 @@ def mend_net(
 def _project(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float, sweeps: int, threads: int
 ) -> None:
-    """Project the columns of a table ``(control points, K)`` on the condition, in place, in sweeps over the nodes.
+    """Project the columns of a table ``(V, K)`` on the condition, in place, in at most `sweeps` sweeps over the nodes.
 
-    `rho` is nats a cell; stops early once nearly no node is violated. ``O(nodes K)`` a sweep.
+    `rho` is nats a cell; rows are scaled to sum 1 after each sweep. Stops early once nearly no node is violated.
+    ``O(nodes K)`` a sweep, on `threads` threads.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -150,9 +154,10 @@ def _project(
 def _around(
     cells: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return the eight steps from each control point: first step of each, other ends, and lengths in cells.
+    """Return the steps from each control point to the up to eight around it.
 
-    ``(V + 1,)``, ``(steps,)``, ``(steps,)``, for V control points of a net of `cells`.
+    First step of each, other ends, lengths in cells. ``(V + 1,)``, ``(steps,)``, ``(steps,)``, for V control points
+    of a net of `cells`.
     """
     wide, tall = (count + 2 for count in cells)
     i, j = np.divmod(np.arange(wide * tall), tall)
@@ -171,7 +176,8 @@ def _needed(
 ) -> NDArray[np.float64] | None:
     """Return the additions ``(V, K)`` at control points of violated nodes, 1e-18 elsewhere.
 
-    ``None`` without a violation. `table` is ``(V, K)``, `rho` nats a cell. ``O(nodes K)``.
+    ``None`` without a violation. Each is the shortfall of the condition at a node, scaled by ``1.02 / (slack rho)``
+    with an assumed slack. `table` is ``(V, K)``, `rho` nats a cell. ``O(nodes K)``.
     """
     needed, worst = np.full(table.shape, 1e-18), 0.0
     points = stencils(cells).points
@@ -199,6 +205,8 @@ def round_net(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> NDArray[np.int64] | None:
     """Round to weights that keep the condition, by the proof above.
+
+    ``O(nodes K)``, and a sort of each row.
 
     Parameters
     ----------

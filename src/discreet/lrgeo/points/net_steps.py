@@ -130,7 +130,7 @@ class NetIterate:
         )
 
     def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
-        """Open what work is divided with, to be closed by ``with``; nothing for one thread."""
+        """Return a context with a pool of the other threads, or with ``None`` for one thread."""
         from concurrent.futures import ThreadPoolExecutor
 
         return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
@@ -157,7 +157,10 @@ class NetIterate:
         return most
 
     def advance(self, pool: ThreadPoolExecutor | None = None) -> None:
-        """Take one step in place, and move the anchor if the steps have shrunk enough."""
+        """Take one step in place, and move the anchor if the steps have shrunk enough. ``O(nodes K)``.
+
+        `pool` is as of :meth:`pool`; without it all blocks are stepped in this thread.
+        """
         weight = np.float32((self.age + 1) / (self.age + 2))
         sigma = self.step_size * self.weight
         if pool is None:
@@ -177,7 +180,10 @@ class NetIterate:
         self._judge(math.sqrt(self.weight * dx + dl / self.weight))
 
     def _step(self, first: int, last: int, weight: np.float32) -> None:
-        """Take one step in the blocks from `first` to `last`; `weight` is the new point's share against the anchor."""
+        """Take one step, in place, in the blocks of reports from `first` up to but not `last`.
+
+        `weight` is the new point's share against the anchor. ``O(nodes)`` for each report.
+        """
         from discreet.lrgeo.points.kernels.nets import net_step
 
         net_step(
@@ -196,7 +202,11 @@ class NetIterate:
         )
 
     def _judge(self, size: float) -> None:
-        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them."""
+        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
+
+        It does if the length has fallen by enough since the anchor, stalls after a smaller fall, or too many steps
+        were taken.
+        """
         if self.age == 1:
             self.first = size
         if size > 1e3 * self.first or not math.isfinite(size):
@@ -214,14 +224,17 @@ class NetIterate:
             self._move_anchor()
 
     def _push(self) -> None:
-        """Compute anew what the multipliers add to reduced costs."""
+        """Compute anew, in place, what the multipliers add to reduced costs, the part G of P. ``O(nodes K)``."""
         from discreet.lrgeo.points.kernels.nets import push_nets
 
         kinds, points, weights = self.stencils
         push_nets(self.P, self.D, kinds, points, weights.astype(np.float32), np.float32(self.rho))
 
     def _move_anchor(self) -> None:
-        """Replace the anchor by the iterate, and balance the primal weight by how far both sides have moved."""
+        """Replace the anchor by the iterate, and balance the primal weight by how far both sides have moved.
+
+        ``O(nodes K)``. Negative and tiny entries of the iterate become 0.
+        """
         np.maximum(self.X, 0.0, out=self.X)
         self.X[self.X < 1e-18] = 0.0
         self.L[np.abs(self.L) < 1e-12] = 0.0
@@ -237,15 +250,18 @@ class NetIterate:
         self.restarts += 1
 
     def matrix(self) -> NDArray[np.float64]:
-        """Return the unscaled iterate z, ``(n, n_reports)``: not negative, rows sum to about 1."""
+        """Return the unscaled iterate z, ``(V, K)`` float64.
+
+        Not negative, rows sum to about 1, the condition may be violated.
+        """
         columns = self.X.transpose(1, 0, 2).reshape(self.n, -1)[:, : self.n_reports]
         table: NDArray[np.float64] = columns * self.table
         return np.maximum(table, 0.0)
 
     def mean(self) -> NDArray[np.float32]:
-        """Return the mean of the multipliers since the start, in the layout of ``D``.
+        """Return the mean of the multipliers since the start, in the layout of ``L``, float32.
 
-        All terms so far then count half.
+        Each call changes the state: all terms so far then count half.
         """
         mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
         self.total *= np.float32(0.5)
@@ -287,7 +303,8 @@ def _importance(
 ) -> NDArray[np.float64]:
     """Return the importance of each control point ``(V,)``: the loss around it, relative to the mean, bounded below.
 
-    Where people are likely, prices are high, and steps of the variables have to be short.
+    `loss` ``(V,)`` is that at each one, `rho` nats a cell; losses around fade exponentially. Where people are likely,
+    prices are high, and steps of the variables have to be short.
     """
     columns, rows = (
         np.exp(

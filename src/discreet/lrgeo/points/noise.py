@@ -60,7 +60,10 @@ class NoiseRows(OnNet):
         )
 
     def published(self) -> NoiseMechanism:
-        """Return the mechanism that a server publishes."""
+        """Return the mechanism that a server publishes, with the same arrays.
+
+        InvalidProblemError if its certificate failed.
+        """
         return NoiseMechanism(**{one.name: getattr(self, one.name) for one in fields(NoiseRows)})
 
 
@@ -91,9 +94,10 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return {"reports": self.K, "control points": columns * rows, "nodes": self.noise.size}
 
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
-        """Draw a report from the control point in a column and row of the net.
+        """Draw a report, 0 to ``K - 1``, from the control point in a column and row of the net.
 
-        A step of the noise leads to a node, whose name is the report; a step beyond an edge of the torus wraps around.
+        A step of the noise leads to a node, whose name is the report; a step beyond an edge of the torus wraps
+        around. A bisection over the nodes, and their sums at the first draw. `column` and `row` are not checked.
         """
         m, n = self.noise.shape
         drawn = bits.randrange(1 << self.bits)
@@ -115,7 +119,10 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return weights
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net, the noise and the names."""
+        """Plain values for JSON: the net, ``"torus"``, its two sizes, ``"noise"`` and ``"names"``, packed.
+
+        Linear in the nodes.
+        """
         return {
             **super().own_parts(),
             "torus": list(self.noise.shape),
@@ -125,12 +132,16 @@ class NoiseMechanism(NoiseRows, PublishedNet):
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments of the constructor, by name, from what :meth:`own_parts` wrote.
+        """Return ``"net"``, ``"noise"`` and ``"names"``, ``(m, n)`` each, by name, from what :meth:`own_parts` wrote.
+
+        Linear in the nodes. What the numbers mean is not checked.
 
         Raises
         ------
+        KeyError
+            If an entry is missing.
         InvalidProblemError
-            For parts of another form.
+            For parts of another form, or too many nodes; ValueError for another number of entries.
         """
         m, n = read_pair(data, "torus")
         if m < 1 or n < 1 or m * n > MOST_NODES:

@@ -219,7 +219,8 @@ def _lay_net(
     """Return a net over the box around places, and the size of its torus: columns and rows of nodes.
 
     `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
-    coarse, the first on at most `nodes[0]` nodes, and the others on `nodes[1]`: a larger torus is refused.
+    coarse, or `spacing` alone, in the unit of `region`; the first on at most `nodes[0]` nodes, and the others on
+    `nodes[1]`. InvalidProblemError if each torus is larger.
     """
     most = nodes[spacing is not None]
     for side in cell_sides(
@@ -257,7 +258,8 @@ def _torus(
 def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts) -> float:
     """Return the largest distance in the plane between a place of the costs and its node in `places` ``(K, 2)``.
 
-    In decimeters, a thousandth added. ``O(K)``.
+    Both `places` and the result are in decimeters, `frame` gives the plane; a thousandth is added for floats.
+    ``O(K)``.
     """
     points = np.asarray(costs.space.points, dtype=np.float64)
     if frame.origin is None or costs.space.metric != "haversine":
@@ -274,9 +276,10 @@ def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts
 def _certified(
     frame: PointFrame, net: ControlNet, shape: tuple[int, int], reports: int, claim: MetricDP
 ) -> NDArray[np.int64]:
-    """Return noise on the torus, int64 of `shape`, that passes the verifier.
+    """Return noise on the torus, int64 of `shape`, that passes the verifier; SolverError if none of a few does.
 
-    Raise SolverError if none of a few does.
+    `net` and `frame` give the side of a cell, `claim` the epsilon, `reports` the number of reports. A verification
+    for each try, linear in the nodes.
     """
     rho = claim.epsilon * net.side / per_unit(frame.unit)
     for shaved in _SHAVED:

@@ -46,6 +46,8 @@ _TUNING = _Tuning()
 def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -> NDArray[np.int64]:
     """Return integer weights of the noise on a torus, of sum ``2**53``.
 
+    Linear in the nodes. The condition is likely to hold, but is proven by the verifier alone.
+
     Parameters
     ----------
     rho
@@ -95,7 +97,10 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
 
 
 def _decay(shape: tuple[int, int], fall: float, tip: float) -> NDArray[np.float64]:
-    """Return the values of the noise on a torus of `shape`, not scaled: ``e^(-fall sqrt(steps^2 + tip^2))``."""
+    """Return the values of the noise on a torus of `shape`, not scaled: ``e^(-fall sqrt(steps^2 + tip^2))``, float64.
+
+    `steps` are those to node (0, 0), around the torus if that is shorter; `fall` is nats a cell, `tip` in cells.
+    """
     away = [np.minimum(np.arange(size), size - np.arange(size)) for size in shape]
     square = away[0][:, None] ** 2 + away[1][None] ** 2 + tip**2
     values: NDArray[np.float64] = np.exp(-fall * np.sqrt(square))
@@ -105,7 +110,7 @@ def _decay(shape: tuple[int, int], fall: float, tip: float) -> NDArray[np.float6
 def _steepest(table: NDArray[np.float64]) -> float:
     """Return the largest slope, a cell, relative to the value at the corners of four cells; elsewhere it is smaller.
 
-    `table` is the noise ``(m, n)``; linear.
+    `table` is the noise ``(m, n)``, which wraps around; linear.
     """
     following = np.roll(table, -1, 0)
     both, across = table + following, following - table

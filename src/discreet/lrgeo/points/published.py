@@ -161,7 +161,7 @@ class PublishedPoints(EveryPoint):
 
     @abc.abstractmethod
     def draw(self, point: object, bits: RandomBits | None = None) -> int:
-        """Draw a report for a point, exactly.
+        """Draw a report for a point, exactly; returns its number, 0 to ``K - 1``, for :meth:`where`.
 
         Parameters
         ----------
@@ -179,9 +179,9 @@ class PublishedPoints(EveryPoint):
 
     @abc.abstractmethod
     def law(self, point: object) -> list[Fraction]:
-        """Return the exact probabilities of the K reports at a point, which is as in :meth:`draw`.
+        """Return the exact probabilities of the K reports at a point, a list of fractions by report; they sum to 1.
 
-        They are as private as the point.
+        They are as private as the point, which is as in :meth:`draw`, with the same errors.
         """
 
     @abc.abstractmethod
@@ -191,7 +191,10 @@ class PublishedPoints(EveryPoint):
     @classmethod
     @abc.abstractmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of the mechanism from what :meth:`own_parts` wrote."""
+        """Return the parameters of this form, by name, from what :meth:`own_parts` wrote; other entries are ignored.
+
+        KeyError for a missing entry, InvalidProblemError or ValueError for others.
+        """
 
     def to_plain(self) -> dict[str, Any]:
         """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
@@ -223,6 +226,8 @@ class PublishedPoints(EveryPoint):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_dict` wrote, and refuse what was altered.
+
+        `data` is a mapping. Linear in its size.
 
         Raises
         ------
@@ -267,7 +272,11 @@ class PublishedPoints(EveryPoint):
         return {**self.to_plain(), "digest": self.digest}
 
     def check_parts(self) -> None:
-        """Raise InvalidProblemError for parts that do not fit each other, or a certificate that did not pass."""
+        """Raise InvalidProblemError for parts that do not fit each other, or a certificate that did not pass. ``O(K)``.
+
+        Checked are the shapes of the reports and their texts, which differ, the bits, and the guarantee's unit;
+        nothing that the certificate states is verified.
+        """
         reports = self.reports
         if reports.ndim != 2 or reports.shape[1] != 2 or len(self.shown) != len(reports):
             raise InvalidProblemError("reports", "a place and a text for each", "others")
@@ -282,7 +291,11 @@ class PublishedPoints(EveryPoint):
 
 
 def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that mechanisms of all forms have, by name; refuse values of other types."""
+    """Return the parameters that mechanisms of all forms have, by name; refuse values of other types.
+
+    The names are those of :class:`EveryPoint`. InvalidProblemError for values of other types; KeyError for a missing
+    entry.
+    """
     if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
         raise InvalidProblemError("east, north, reach and bits", "integers", "others")
     check_texts(data)

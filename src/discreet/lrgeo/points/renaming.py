@@ -103,7 +103,7 @@ def renamed(
 def _blurred(table: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability ``(m, n)`` of each step of a point to a node: noise, and the step to a control point.
 
-    `table` is the noise, `weights` ``(2, taps)`` the steps along each axis.
+    `table` is the noise, `weights` ``(2, taps)`` the steps along each axis, which wrap around. ``O(m n taps)``.
     """
     for axis, parts in enumerate(weights):
         table = sum(
@@ -157,7 +157,7 @@ def _around(
     """Compare all reports at every fourth node of every fourth row, then the best of these at the nodes between.
 
     `table` ``(m, n)`` is the noise, `first` ``(P, 2)`` and `weights` ``(P, 2, taps)`` the steps of places, `cost`
-    ``(P, K)``. Returns names and loss. ``O(m n P K / 16)``.
+    ``(P, K)``. Returns names and loss, not always the least; m and n must be multiples of four. ``O(m n P K / 16)``.
     """
     from discreet.lrgeo.points.kernels.renaming import likely_at, name_blocks
 

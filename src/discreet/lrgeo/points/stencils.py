@@ -65,6 +65,8 @@ _SLOPE = (((0, -1.0), (1, 1.0)), ((0, -0.5), (2, 0.5)))
 def stencils(cells: tuple[int, int]) -> Stencils:
     """List the nodes of a net, row by row, knots and middles in turn.
 
+    Value and slopes at a node are sums of the entries at its points times the weights. Linear in the nodes.
+
     Parameters
     ----------
     cells
@@ -109,6 +111,8 @@ def gradients(
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield lengths of gradients and values at nodes, some nodes at a time.
 
+    ``O(nodes K)`` in all; slopes are per side of a cell.
+
     Parameters
     ----------
     cells
@@ -140,6 +144,8 @@ def slack(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Return for each report the smallest slack in the condition, absolute, and relative to the right side.
+
+    ``O(nodes K)``. Negative where a report violates the condition.
 
     Parameters
     ----------

@@ -58,7 +58,10 @@ class LatticeRows(OnNet):
         return ClaimedTable(*plane, self.bits, self.guarantee, self.weights)
 
     def published(self) -> LatticeMechanism:
-        """Return the mechanism that a server publishes."""
+        """Return the mechanism that a server publishes, with the same arrays.
+
+        InvalidProblemError if its certificate failed. Sums of rows are checked: linear in the weights.
+        """
         return LatticeMechanism(
             **{one.name: getattr(self, one.name) for one in fields(LatticeRows)}
         )
@@ -110,7 +113,10 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         return weights
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net, the weights, and the bound of the net."""
+        """Plain values for JSON: the net, ``"weights"`` packed, and ``"mesh_lower"`` as text or ``None``.
+
+        Linear in the weights.
+        """
         return {
             **super().own_parts(),
             "weights": packed(self.weights.ravel()),

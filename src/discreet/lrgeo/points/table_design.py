@@ -256,7 +256,7 @@ class _Search:
         self.trace.append(f"{state.count} primal-dual steps, {state.restarts} restarts.")
 
     def _away(self) -> NDArray[np.float64]:
-        """Return the distances from control points to reports, floats ``(V, K)``, in sides of a cell."""
+        """Return the distances from control points to reports, float64 ``(V, K)``, in sides of a cell. ``O(V K)``."""
         columns, rows = np.divmod(np.arange(len(self.cost)), self.net.points[1])
         at = (np.stack([columns, rows], axis=1) - 0.5)[:, None]
         home = (self.places - self.net.low) / self.net.side
@@ -276,14 +276,20 @@ class _Search:
         return float(((self.cost * matrix).sum(axis=1) / sums).sum())
 
     def _mend(self, state: NetIterate, rho: float, *, sweeps: int) -> None:
-        """Repair the iterate in at most `sweeps` sweeps and hand it in, if there is time for enough of them."""
+        """Repair the iterate in at most `sweeps` sweeps and hand it in, if there is time for enough of them.
+
+        `rho` is nats a cell. Nothing happens if a row of the iterate is zero.
+        """
         matrix, within = state.matrix(), rho * (1 - _TUNING.rounding_share)
         if matrix.sum(axis=1).min() > 0 and sweeps >= _TUNING.min_sweeps:
             cells = self.net.cells
             self._hand_in(mend_net(cells, matrix, within, sweeps=sweeps, threads=self.threads))
 
     def _hand_in(self, table: NDArray[np.float64]) -> None:
-        """Round a table ``(control points, K)`` to integers, verify it, and keep it if it is private and loses less."""
+        """Round a table ``(V, K)`` to integers, verify it, and keep it if it is private and loses less.
+
+        Else nothing changes.
+        """
         if self.best is not None and float((self.cost * table).sum()) >= self.upper:
             return
         weights = round_net(self.net.cells, table, float(self.rho))
@@ -300,7 +306,10 @@ class _Search:
             self.best, self.upper = (weights, certificate), upper
 
     def outcome(self, gap: float | None) -> LatticeDesign:
-        """Return the design of the best table."""
+        """Return the design of the best table, with its bound for this net; SolverError without a table.
+
+        The status says whether `gap`, relative to the loss, is reached; ``None`` asks for none.
+        """
         if self.best is None:  # pragma: no cover - solve raised
             raise SolverError("no mechanism on this net passed the verifier", "not verified")
         weights, certificate = self.best
@@ -347,7 +356,8 @@ def _net(
 ) -> ControlNet:
     """Return a net over the box around places: the finest of a few whose table is small enough.
 
-    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter.
+    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter; `spacing`, in the unit of
+    `region`, is the only side tried. InvalidProblemError if all tables are too large.
     """
     sides = cell_sides(region, rate, _RATES, spacing, coarser=_COARSER, finer=_LARGEST_FACTOR)
     x, y = places.min(axis=0).tolist()
@@ -367,7 +377,10 @@ def _net(
 def _on_points(
     net: ControlNet, places: NDArray[np.int64], cost: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the cost ``(V, K)`` at control points from `cost` ``(P, K)`` at `places` ``(P, 2)`` drawn there."""
+    """Return the cost ``(V, K)`` at control points from `cost` ``(P, K)`` at `places` ``(P, 2)`` drawn there.
+
+    `net` gives the weights of a place at its nine control points; `places` are in decimeters. ``O(P K)``.
+    """
     first, weights = net.coefficients(places)
     columns, rows = net.points
     moved = np.zeros((columns * rows, cost.shape[1]))

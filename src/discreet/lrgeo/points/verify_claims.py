@@ -107,6 +107,8 @@ def count_violations(
 ) -> int:
     r"""Count where :math:`G_1^2 + G_2^2 \le (\rho V)^2` is false, in floats where these are sure, else in integers.
 
+    Returns the number of entries. Linear, in integers only where the comparison is close.
+
     Parameters
     ----------
     value, east, north
@@ -130,7 +132,7 @@ def count_violations(
 
 
 def check_none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa: FBT001 - a count
-    """Check that something does not occur."""
+    """Return a check that passes only if `found`, a count or a truth value, is 0; `name` says what must not occur."""
     return Check(name, int(found), 0, exact=True, detail=detail)
 
 
@@ -159,7 +161,10 @@ def check_claims(claimed: Claimed) -> list[Check]:
 
 
 def _digest(stated: Claimed) -> str:
-    """Return the SHA-256 of the frame, reach and outline of a claim: of the space that its guarantee is about."""
+    """Return the SHA-256 of the frame, reach and outline of a claim, in hexadecimal.
+
+    Of the space its guarantee is about.
+    """
     east, north = stated.factors
     named = {
         "unit": stated.unit,
@@ -174,7 +179,11 @@ def _digest(stated: Claimed) -> str:
 
 
 def _is_flat(stated: Claimed) -> bool:
-    """Whether the distance in the plane is at most that on the ground, for all points within the reach."""
+    """Return whether the distance in the plane is at most that on the ground, for all points within the reach.
+
+    False also for regions beyond 88 degrees of latitude or more than 20 degrees of longitude wide. Without an origin
+    it is whether the factors are those of the unit.
+    """
     east, north = stated.factors
     if stated.origin is None:
         return east == north == _DECIMETERS[stated.unit] * _SCALE

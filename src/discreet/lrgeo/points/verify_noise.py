@@ -104,7 +104,7 @@ def verify_noise(claimed: ClaimedNoise) -> Certificate:
 
 
 def _shapes(claimed: ClaimedNoise) -> list[Check]:
-    """Check shapes and sizes first, so that everything else fits its types."""
+    """Return the checks of shapes and sizes, one or two, before all others, so that everything else fits its types."""
     (wide, tall), noise, names = claimed.cells, claimed.noise, claimed.names
     strange = (
         not claimed.is_in_range
@@ -122,7 +122,10 @@ def _shapes(claimed: ClaimedNoise) -> list[Check]:
 
 
 def _numbers(claimed: ClaimedNoise) -> list[Check]:
-    """Check that the noise is one, and that each node has a name."""
+    """Return the checks that the noise is not negative and sums to ``2^bits``, and that each node has a name.
+
+    Linear.
+    """
     noise, names = claimed.noise, claimed.names
     negative = int((noise < 0).sum())
     too_large = int((noise > 1 << claimed.bits).sum())
@@ -140,7 +143,7 @@ def _numbers(claimed: ClaimedNoise) -> list[Check]:
 
 
 def _condition(claimed: ClaimedNoise) -> Check:
-    """Count the nodes at which (**) does not hold."""
+    """Return the check that counts the nodes at which (**) does not hold; it passes for 0. Linear in the torus."""
     noise = claimed.noise
     wrong = 0
     for across in _KINDS:

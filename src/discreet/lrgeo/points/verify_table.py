@@ -87,7 +87,7 @@ def verify_table(claimed: ClaimedTable) -> Certificate:
 
 
 def _is_strange(claimed: ClaimedTable) -> bool:
-    """Check shapes and sizes first, so that everything else fits its types."""
+    """Return whether shapes, types or sizes are other than stated, looked at first so that all else fits its types."""
     (wide, tall), weights = claimed.cells, claimed.weights
     return (
         not claimed.is_in_range
@@ -99,7 +99,7 @@ def _is_strange(claimed: ClaimedTable) -> bool:
 
 
 def _rows(claimed: ClaimedTable) -> list[Check]:
-    """Check that each row is a distribution."""
+    """Return the checks that no weight is negative and that each row sums to ``2^bits``, exactly. Linear."""
     weights, total = claimed.weights, 1 << claimed.bits
     negative, too_large = int((weights < 0).sum()), int((weights > total).sum())
     off = len(weights)
@@ -114,7 +114,10 @@ def _rows(claimed: ClaimedTable) -> list[Check]:
 
 
 def _condition(claimed: ClaimedTable) -> Check:
-    """Count the nodes and reports for which (**) does not hold, one line of nodes after the other."""
+    """Return the check that counts the nodes and reports for which (**) does not hold; it passes for 0.
+
+    One line of nodes after the other; linear in the weights.
+    """
     (wide, tall), k = claimed.cells, claimed.weights.shape[1]
     table = claimed.weights.reshape(wide + 2, tall + 2, k)
     wrong = 0
@@ -140,7 +143,10 @@ def _across(c: NDArray[np.int64], line: int) -> tuple[NDArray[np.int64], NDArray
 
 
 def _along(c: NDArray[np.int64], *, middle: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return twice the value and twice the slope along the second axis, at all knots or at all middles."""
+    """Return twice the value and twice the slope along the second axis, at all knots or at all middles.
+
+    `c` is ``(rows, K)`` int64; the results have one row less at knots, two less at middles.
+    """
     if middle:
         return 2 * c[1:-1], c[2:] - c[:-2]
     return c[:-1] + c[1:], 2 * (c[1:] - c[:-1])

@@ -87,9 +87,10 @@ def prices_of_blocks(
 
 
 def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[np.int64]:
-    """Return the reports that may need prices in a block of secrets `inside`, those beyond `far` left out.
+    """Return the reports that may need prices in a block of secrets `inside`, ascending; all if `far` is infinite.
 
-    Returns their indices, rising. ``O(secrets reports)``.
+    Those are left out that cost each secret more than `far` times its mean cost under exponential decay. ``O(secrets
+    reports)``, and all shortest paths.
     """
     if far == np.inf or part.home is None:
         return np.arange(part.n_reports)
@@ -102,10 +103,10 @@ def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[
 def _connected_blocks(
     part: Part, labels: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], Adjacency]]:
-    """Yield the connected components of blocks, `labels` ``(n,)``.
+    """Yield the connected components of blocks, `labels` ``(n,)``, by the constraints of `part` within blocks.
 
-    Indices of their secrets, and constraints between them. Components of one secret are left out. A pass over the
-    constraints for each component.
+    Each as the ascending indices of its secrets, and the constraints between them, numbered within. Components of one
+    secret are left out. A pass over the constraints for each component.
     """
     stated = part.constraints
     i, j = stated.pairs.T

@@ -101,7 +101,10 @@ class Multipliers:
 
     @classmethod
     def stack(cls, parts: list[Multipliers]) -> Multipliers:
-        """Concatenate the prices of several parts, in their order."""
+        """Concatenate the prices of several parts, in their order, numbers unchanged; none for an empty list.
+
+        Linear.
+        """
         empty = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([empty, *(part.report for part in parts)]),
@@ -111,7 +114,7 @@ class Multipliers:
         )
 
     def relabel(self, secrets: NDArray[np.integer]) -> Multipliers:
-        """Renumber the secrets: secret i becomes ``secrets[i]``."""
+        """Return the prices with the secrets renumbered: secret i becomes ``secrets[i]``. Linear."""
         names = np.asarray(secrets, dtype=np.int32)
         return Multipliers(self.report, names[self.source], names[self.target], self.value)
 
@@ -141,6 +144,8 @@ def lower_bound(
     cost: ArrayLike, constraints: Adjacency, epsilon: Fraction, multipliers: Multipliers
 ) -> float:
     r"""Bound the loss of every private channel from below, by the formula of this module.
+
+    O(n_secrets n_reports), and a bisection for each price.
 
     Parameters
     ----------
@@ -201,6 +206,9 @@ def row_levels(
 ) -> NDArray[np.float64]:
     """Bound each row's least bracket from below; the sum of these is the bound of :func:`lower_bound`.
 
+    Linear in the table, and a bisection for each price. InvalidProblemError for a price of an unconstrained pair or
+    of no report.
+
     Parameters
     ----------
     table
@@ -227,7 +235,7 @@ def row_levels(
 
 
 def sum_of_levels(levels: NDArray[np.float64]) -> float:
-    """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large."""
+    """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large. Linear."""
     # Half of the largest float, divided by the number of terms: no sum of them overflows.
     most = np.finfo(np.float64).max / (2 * len(levels))
     if not np.isfinite(levels).all() or float(np.abs(levels).max()) > most:
@@ -238,9 +246,10 @@ def sum_of_levels(levels: NDArray[np.float64]) -> float:
 def exp_up(lengths: NDArray[np.int64], rate: Fraction, *, bits: int = 8) -> NDArray[np.float64]:
     """Bound ``e^(rate * length)`` from above by floats, within one part in ``10^14``; infinite beyond the floats.
 
-    Lengths are not negative, of any shape; the result has that shape. Integers bracket the exponential of each chunk of
-    `bits` bits; the product of chunks is rounded to nearest by IEEE arithmetic, at most once for each, and raised by
-    more than that. No libm is trusted.
+    `lengths` must not be negative, which is not checked; `rate` may be. The result has their shape. Integers bracket
+    the exponential of each chunk of `bits` bits; the product of chunks is rounded to nearest by IEEE arithmetic, at
+    most once for each, and raised by more than that. No libm is trusted. A sort for each chunk, and ``2^bits``
+    exponentials at most.
     """
     result = np.ones(lengths.shape)
     mask = (1 << bits) - 1
@@ -393,8 +402,8 @@ def _parents(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the last constraint of a shortest path from each home to each near secret: its first end, and its length.
 
-    `home` is ``(reports,)``; `D`, the lengths of paths, `near` and both results are ``(n, reports)``. A pass over the
-    reports for each constraint at most.
+    `home` is ``(reports,)``; `D`, the lengths of paths in stored units, the mask `near` and both results are ``(n,
+    reports)``; entries that are not near mean nothing. A pass over the reports for each constraint at most.
     """
     n = constraints.n
     direct = np.full((n, n), -1, dtype=np.int64)

@@ -72,6 +72,8 @@ def close_columns(
 ) -> None:
     """Raise each column, in place, to the least one above it with ``z_i >= factor_ij z_j`` on every edge.
 
+    Factors are at most 1. A sweep costs the edges times the columns, or less.
+
     Parameters
     ----------
     table
@@ -105,6 +107,8 @@ def close_over_all_pairs(
     threads: int = 1,
 ) -> None:
     """Set ``closed`` to the closure of the columns of ``source`` over all pairs: ``max_j factor_ij source_jk``.
+
+    ``O(n^2 n_columns)``; `closed` is overwritten and must not share memory with `source`.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class CostsInBlocks(Protocol):
         ...
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
+        """Return ``p_i c_ik``, or a lower bound, of `secrets` ``(a,)`` and `reports` ``(b,)``: ``(a, b)`` float64."""
         ...
 
 
@@ -215,7 +215,8 @@ def _search(
 ) -> tuple[TiledIterate, LocalBound]:
     """Take steps until the bound is within `gap` of the estimated loss or time is up; then polish multipliers.
 
-    Returns the iterate with its best multipliers, and the bound. A step is linear in the multipliers of all tiles.
+    `plan` has the tiles, `time_limit` is in seconds; `on_progress` is called at each evaluation. Returns the iterate
+    with its best multipliers, and the bound, in floats. A step is linear in the multipliers of all tiles.
     """
     start = clock()
     end = math.inf if time_limit is None else start + time_limit
@@ -251,14 +252,17 @@ def _progress(elapsed: float, steps: int, lower: float) -> Progress:
 
 
 def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
-    """Return the constraints without those of length 0 or too long for a coefficient, which relaxes the program."""
+    """Return the constraints without those of length 0 or too long for a coefficient, which relaxes the program.
+
+    A graph on the same secrets; longer than 20 nats is too long. Linear.
+    """
     lengths = constraints.lengths
     nats = float(epsilon) * 2.0**-constraints.scale_bits * lengths
     return constraints.subgraph(np.flatnonzero((lengths > 0) & (nats <= LARGEST_EXPONENT)))
 
 
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cost of the cheapest of some reports for each secret, ``(n,)``."""
+    """Return the cost of the cheapest of some reports ``(r,)`` for each secret, ``(n,)``; ``O(n r)``, in blocks."""
     n = costs.source.n
     least, step = np.empty(n), max(1, _TUNING.pairs_per_block // len(reports))
     for first in range(0, n, step):
@@ -367,7 +371,10 @@ class Plan:
         return self.multipliers * (_TUNING.work_per_arc if self.stars else 1)
 
     def _distances_to_groups(self) -> NDArray[np.float32]:
-        """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)``."""
+        """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)`` float32.
+
+        May be negative. ``O(n)`` lengths for each group.
+        """
         away = np.empty((len(self.groups), self.graph.n), dtype=np.float32)
         every = np.arange(self.graph.n)
         for t, group in enumerate(self.groups):
@@ -397,7 +404,11 @@ class Plan:
             yield int(inside.sum()), int((inside[i] & inside[j]).sum()), len(group)
 
     def state(self, threads: int) -> TiledIterate:
-        """Return the start of the steps, its tiles prepared: channel of exponential decay, multipliers 0."""
+        """Return the start of the steps, its tiles prepared: channel of exponential decay, multipliers 0.
+
+        `threads` is the number for the steps. Call it once: the tiles are added to this plan. ``O(n n_reports)``, in
+        blocks.
+        """
         graph, n = self.graph, self.graph.n
         nats: NDArray[np.float64] = np.asarray(self.rate * graph.lengths, dtype=np.float64)
         step = float(np.median(nats))
@@ -497,7 +508,10 @@ class Plan:
         return raised
 
     def _record_outside_costs(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
-        """Lower, in place, the cost of the cheapest report outside of its tiles for each secret."""
+        """Lower `far`, in place, to the cost of the cheapest report of `group` for secrets that are not `inside`.
+
+        `group` are the reports of a tile, `inside` its secrets. ``O(n)`` for each report.
+        """
         least = _least_costs(self.costs, group)
         least[inside] = np.inf
         np.minimum(self.far, least, out=self.far)
@@ -524,9 +538,9 @@ class Plan:
         return smooth
 
     def lower_bound(self, state: TiledIterate) -> float:
-        """Return the bound of the best multipliers, rounded down, computed tile by tile.
+        """Return the bound of the best multipliers of `state`, rounded down, in the loss's unit, computed tile by tile.
 
-        Linear in costs and multipliers.
+        Minus infinity if a price is too high for floats. Linear in costs and multipliers.
         """
         least = self.far.copy()
         for tile in self.tiles:
@@ -537,7 +551,10 @@ class Plan:
         return sum_of_levels(least)
 
     def list_multipliers(self, state: TiledIterate, least: float) -> Multipliers:
-        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem."""
+        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem.
+
+        `least` is in the unit of the loss. Linear in the multipliers.
+        """
         by_tile = []
         for tile in self.tiles:
             prices = tile.prices(least, state.unit).relabel(tile.secrets)

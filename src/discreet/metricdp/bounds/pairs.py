@@ -47,7 +47,7 @@ def pair_prices(part: Part) -> Multipliers:
 
     Complexity
     ----------
-    O(n n_reports).
+    O(n n_reports), and a sort of the constraints.
 
     Examples
     --------
@@ -79,7 +79,10 @@ def pair_prices(part: Part) -> Multipliers:
 def _nearest_edges(
     pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int, *, shortest: int = 4
 ) -> NDArray[np.int64]:
-    """Return the indices of the edges ``(m, 2)`` that are among the `shortest` of one end: others give less."""
+    """Return the indices of the edges that are among the `shortest` of one end, ascending: others give less.
+
+    `pairs` ``(m, 2)`` are the edges of `n` secrets, `lengths` ``(m,)``. A sort.
+    """
     edge = np.tile(np.arange(len(pairs)), 2)
     end = pairs.T.ravel()
     order = np.lexsort((lengths[edge], end))
@@ -110,9 +113,10 @@ def _prices(
     levels: NDArray[np.float64],
     factor: float = 1 - 1e-12,
 ) -> Multipliers:
-    """Return the prices with which both rows reach their levels times `factor`.
+    """Return the prices with which both rows reach their levels times `factor`; none if the secrets are too near.
 
-    It is below 1 so that rounded factors do not push a bracket below its level.
+    `pair` are the two secrets, `a` is ``e^-nats`` of their distance, `levels` ``(2,)`` are what each row is to reach.
+    `factor` is below 1 so that rounded factors do not push a bracket below its level. ``O(n_reports)``.
     """
     i, j = pair.tolist()
     A, B = levels.tolist()

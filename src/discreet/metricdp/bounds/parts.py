@@ -91,7 +91,10 @@ class _PartCosts:
         return own if self.outside is None else np.append(own, self.outside.argmin())
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return lower bounds on ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
+        """Return lower bounds on ``p_i c_ik`` of `secrets` ``(a,)`` and `reports` ``(b,)``, ``(a, b)`` float64.
+
+        The last report, if there are places outside, costs the distance to the nearest of these. ``O(a b)``.
+        """
         from scipy.spatial.distance import cdist
 
         away = cdist(self.coordinates[secrets], self.coordinates[self.homes[reports]])
@@ -211,7 +214,8 @@ def _triangulation(
 ) -> Adjacency:
     """Return the sides of the Delaunay triangles of places `inside` as constraints: any set of pairs gives a bound.
 
-    `flat` ``(n, 2)`` are points in the plane. ``O(s log s)`` for s places.
+    `space` gives the lengths; `flat` ``(n, 2)`` are points in the plane. Numbered within `inside`, which needs three
+    places or more that are not on one line. ``O(s log s)`` for s places.
     """
     from scipy.spatial import Delaunay
 

@@ -271,7 +271,11 @@ def repair(
 def _read(
     matrix: ArrayLike, cost: ArrayLike, binding: Adjacency, rate: Fraction
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return matrix and cost as floats ``(n, k)``; refuse other shapes, or entries that are not finite."""
+    """Return matrix and cost as floats ``(n, k)``, the matrix as a copy.
+
+    Refuse other shapes, or entries that are not finite. InvalidProblemError for these, for negative costs, and for a
+    `rate` that is not positive.
+    """
     table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
     if rate <= 0:
         raise InvalidProblemError("epsilon", "a positive number", rate)
@@ -289,7 +293,11 @@ def _read(
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Scale rows of ``(n, k)`` to sum 1, in place; refuse zero rows; zero out columns hardly used in a component."""
+    """Scale rows of ``(n, k)`` to sum 1, in place, and return them; negative entries count as 0.
+
+    InvalidProblemError for a row without a positive entry. Columns hardly used in a component of `binding` become 0
+    in it, and all other zeros a tiny number, after the scaling.
+    """
     np.maximum(table, 0.0, out=table)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
@@ -345,7 +353,10 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return `table` ``(n, k)`` if it has slack without a closure, or ``None``, at the cost of edges times reports."""
+    """Return `table` ``(n, k)``, its small entries raised, if it has slack without a closure, or ``None``.
+
+    At the cost of edges times reports.
+    """
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
@@ -395,7 +406,10 @@ def _close_at_delta(table: NDArray[np.float64], frame: _Frame, delta: Fraction) 
 
 
 def _next_delta(delta: Fraction, frame: _Frame) -> Fraction:
-    """Return the delta that follows one that was too small."""
+    """Return the delta that follows one that was too small: ten times as large, or one that is always enough.
+
+    The latter at once if the frame's time is up; after it comes the one at which all rows are equal.
+    """
     if delta >= _SUFFICIENT_DELTA:
         return _EQUAL_ROWS_DELTA
     return _SUFFICIENT_DELTA if frame.is_late() else min(10 * delta, _SUFFICIENT_DELTA)
@@ -455,7 +469,9 @@ def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.flo
 def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
     """Close `table` ``(n, k)`` at the delta, to one digit, at which slack and rounding add the same loss.
 
-    A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``.
+    A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``. A mixture
+    with private columns is returned instead if closing fails or takes a large delta, and the mixture loses less.
+    `price` ``(n, k)`` is the cost. Two closures, and a mixture.
     """
     delta, mixture = _round_delta(_TUNING.first_delta if frame.limbs == 1 else 0.0, frame), None
     at_first = _attempt(table, frame, delta)

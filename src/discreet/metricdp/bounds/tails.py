@@ -281,8 +281,8 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
 def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: int) -> TailDesign:
     """Return the first verified design among the candidate shares, or the exponential mechanism.
 
-    `rounds` limits the products with the decay for each share; without any, the exponential mechanism is made at
-    once.
+    `edges` are the pairs within the radius. `rounds` limits the products with the decay for each share; without any,
+    the exponential mechanism is made at once. CertificateError if that fails, too.
     """
     slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0
@@ -331,8 +331,8 @@ def _to_integers(
 ) -> AnchoredChannel:
     """Round `anchors` ``(n,)``, scaled to their largest sum, to integers, with the least lift that the theorem allows.
 
-    `parts` are the shares of epsilon for the totals, and of the rest for rounding. Secrets that nearly coincide are
-    refused.
+    `edges` are the constrained pairs, `guarantee` has epsilon; `parts` are the shares of epsilon for the totals, and
+    of the rest for rounding. Not verified. InvalidProblemError for secrets that nearly coincide.
     """
     column = guarantee.epsilon * (1 - parts[0])
     rate = column * (1 - parts[1])
@@ -423,7 +423,10 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
 
 
 def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
-    """Return all distances ``(n, n)`` in single precision, in blocks; the channel computed from them is verified."""
+    """Return all distances ``(n, n)`` in single precision, in the unit of the space, in blocks: ``O(n^2)``.
+
+    The channel computed from them is verified, so that their errors do not matter.
+    """
     n, source = space.n, space.source
     lengths = np.empty((n, n), dtype=np.float32)
     every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)

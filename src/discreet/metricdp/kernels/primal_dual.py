@@ -203,10 +203,11 @@ def flows(
 ) -> None:
     """Add up, in float64, what the multipliers add to each reduced cost.
 
-    Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that leaves
-    the bracket of one end as it was, and raises that of the other.
+    Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that
+    leaves the bracket of one end as it was, and raises that of the other.
 
-    `F` ``(n, reports)`` gets the sums; the other arrays are as of :func:`step`. ``O(n + m)`` a report.
+    `F` ``(n, reports)`` is overwritten with the sums; `L` ``(blocks, 2 m, 16)`` and the other arrays are as of
+    :func:`step`. ``O(n + m)`` a report.
     """
     n = R.shape[1]
     m, n_reports = len(shrink), F.shape[1]
@@ -243,9 +244,10 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     target: NDArray[np.int32],
     price: NDArray[np.float64],
 ) -> int:
-    """List report, source, target and unscaled price of the multipliers above ``least``, as in ``flows``; count them.
+    """List report, source, target and price of the multipliers above `least`, as in :func:`flows`; return their number.
 
-    Prices are multiplied by ``scale``. The last four arrays have room for each positive multiplier.
+    Prices are compared in the scale of the program and stored times `scale`. `report`, `source`, `target` and `price`
+    are written, and have room for each positive multiplier; other arrays are as of :func:`step`. ``O(m)`` a report.
     """
     found = 0
     zero = np.float32(0.0)

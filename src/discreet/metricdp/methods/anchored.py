@@ -115,7 +115,7 @@ class Anchored:
             raise InvalidProblemError("share", "a part of the time, in (0, 1]", self.share)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Alternate the program and the remap; return the best round.
+        """Alternate the program of `part` and the remap, within the seconds of `limits`; return the best round.
 
         Returns
         -------
@@ -150,7 +150,9 @@ class Anchored:
         """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`.
 
         `part` is a component of the problem; `limits` holds the seconds, of which the share ``self.share`` is used.
-        Each round solves one program and prices ``n K`` entries.
+        Each round solves one program and prices ``n K^2`` products. The answer has the blocks, the variables, a new
+        name for each column, its loss, and the iterations of all rounds; the first round counts however early it
+        stopped.
         """
         seconds = None if limits.seconds is None else self.share * limits.seconds - limits.handling
         stop = np.inf if seconds is None else clock() + max(0.0, seconds)

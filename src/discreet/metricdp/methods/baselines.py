@@ -127,13 +127,16 @@ class PlanarLaplace:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
-        """Integrate over the Voronoi cells of the reports.
+        """Integrate planar Laplace noise around each secret of `part` over the Voronoi cells of the reports.
+
+        Epsilon is divided by the part's stretch, so that it is that of the stated distances. `limits` is not used.
 
         Returns
         -------
         Candidate or None
-            ``None`` without a plane, without a bound on its stretch, or if all reports lie within a millionth of a nat,
-            since floats do not resolve cells so much smaller than the noise.
+            A matrix ``(n, n_reports)`` whose rows sum to about 1. ``None`` without a plane, without a bound on its
+            stretch, or if all reports lie within a millionth of a nat, since floats do not resolve cells so much
+            smaller than the noise.
 
         Complexity
         ----------
@@ -180,7 +183,10 @@ class BestConstant:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Return the matrix."""
+        """Return the channel that gives every secret of `part` the report of least expected cost, ``(n, K)``.
+
+        ``O(n K)``.
+        """
         matrix = np.zeros_like(part.cost)
         matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
         return Candidate("constant", matrix, None, "The same report is given for every secret.")
@@ -190,6 +196,8 @@ def baseline_matrix(
     method: Baseline, problem: Problem, constraints: Adjacency, epsilon: Fraction
 ) -> NDArray[np.float64]:
     """Return the matrix of a baseline before repair, in floats.
+
+    Rows are those of the problem's secrets. ``O(n_secrets n_reports)`` after all shortest paths.
 
     Parameters
     ----------
@@ -241,6 +249,8 @@ def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
 
     .. math:: b(k) = \arg\min_{k'} \sum_i p_i\, c_{ik'} z_{ik}
 
+    One product of ``(n_reports, n_secrets)`` and ``(n_secrets, n_reports)`` matrices, in floats.
+
     Parameters
     ----------
     channel
@@ -278,7 +288,9 @@ def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
 
 
 def nearest_output_floor(problem: Problem) -> float:
-    r"""Compute the loss without privacy, :math:`\sum_i p_i \min_k c_{ik}`, rounded down, a lower bound for any channel.
+    r"""Compute the loss without privacy, ``sum_i p_i min_k c_ik``, rounded down, a lower bound for any channel.
+
+    In the unit of the loss. ``O(n k)``.
 
     Examples
     --------
@@ -297,7 +309,8 @@ def _cell_masses(
 ) -> NDArray[np.float64]:
     """Integrate planar Laplace noise around each secret over the Voronoi cell of each report, ``(secrets, reports)``.
 
-    Both are ``(m, 2)`` points; about 15 exponentials an entry.
+    `secrets` and `reports` are ``(m, 2)`` points, `epsilon` is per unit of these. Rows sum to about 1; of reports at
+    one point the first gets all. About 15 exponentials an entry.
     """
     from scipy.spatial import Voronoi, cKDTree
 

@@ -94,7 +94,7 @@ class Benders:
         partitioner_name(self.partitioner)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:
-        """Partition the part and decompose its program.
+        """Partition the part and decompose its program, within the gap, seconds and threads of `limits`.
 
         Returns
         -------
@@ -145,7 +145,11 @@ class Benders:
         return self._candidate(layout, chains, result, anchor)
 
     def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
-        """Return the blocks and boundary of a part; the loss of `anchor` ``(n, k)`` scales the program."""
+        """Return the blocks and boundary of a part; the loss of `anchor` ``(n, k)`` scales the program.
+
+        The number of blocks is the stated one, at most n, or chosen. Costs one partition, or one for each candidate
+        number.
+        """
         from discreet.metricdp.boundary import Layout
 
         edges = priced_edges(part)
@@ -166,8 +170,8 @@ class Benders:
     ) -> Candidate:
         """Return the result of steps on the complete program, with the better of their bound and that of the blocks.
 
-        `anchor` ``(n, k)`` is a private channel, taken where steps give none; `rows` are those of the program. Half
-        of the time is for the blocks.
+        `anchor` ``(n, k)`` is a private channel, taken where steps give none; `rows` are those of the program that
+        was too large. Half of the time of `limits` is for the blocks of `layout`.
         """
         part, start = layout.part, clock()
         half = None if limits.seconds is None else limits.seconds / 2
@@ -207,9 +211,10 @@ class Benders:
     def _candidate(
         self, layout: Layout, chains: Chains, result: BendersResult, anchor: NDArray[np.float64]
     ) -> Candidate:
-        """Return the channel and the prices of a run, with its facts.
+        """Return the channel and the prices of `result`, the decomposition's, with its facts.
 
-        Without a solution the channel is `anchor` ``(n, k)``.
+        Prices go back to stated constraints by `layout` and `chains`. Without a solution the channel is `anchor`
+        ``(n, k)``.
         """
         split, last_iteration = layout.split, result.history[-1] if result.history else None
         matrix = anchor if result.x is None else np.maximum(result.x, 0.0).reshape(anchor.shape)
@@ -241,7 +246,7 @@ def _anchor(part: Part, limits: PartLimits) -> NDArray[np.float64]:
 
 
 def _largest_program(layout: Layout, chains: Chains | None) -> int:
-    """Count the rows of the largest of the programs; without chains a lower bound."""
+    """Count the rows of the largest of the programs, master or block; without `chains` a lower bound."""
     k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
     inside = boundary[edges.pairs].all(axis=1)
     i = edges.pairs[:, 0]

@@ -90,6 +90,10 @@ class ConstOPT:
     def solve(self, part: Part, limits: PartLimits) -> Candidate:
         """Solve with a free radius that is doubled until there is a channel.
 
+        Returns a candidate with the channel and no prices; without a matrix if the program would have too many rows.
+
+        `part` is a component; the seconds of `limits` are for each attempt.
+
         Raises
         ------
         InfeasibleError
@@ -218,8 +222,8 @@ class _Form:
     def _ratios(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Return the privacy rows of column k.
 
-        Variable, bounding variable, and the nats between them, ``(rows,)`` each. The square of the free entries; rows
-        beyond the exponents of floats are left out.
+        Variable, bounding variable, and the nats between them, ``(rows,)`` each. The square of its free entries, and
+        two rows for each of these if others are not free; rows beyond the exponents of floats are left out.
         """
         near, far = np.flatnonzero(self.free[:, k]), np.flatnonzero(~self.free[:, k])
         decay = self.decay[:, k]

@@ -91,12 +91,12 @@ class Direct:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:
-        """Build the program and solve it.
+        """Build the linear program of `part` and solve it, within the seconds and threads of `limits`.
 
         Returns
         -------
         Candidate
-            Without a matrix if the program would not fit into memory.
+            The matrix ``(n, K)`` and the prices of its constraints; neither if the program would not fit into memory.
 
         Raises
         ------
@@ -136,7 +136,10 @@ class Direct:
         return Candidate("direct", matrix, _prices(part, edges, solution), note, facts)
 
     def _program(self, part: Part, edges: Adjacency) -> LinearProgram:
-        """Return the program of the whole channel: a ratio row for each edge, direction and report; scaled costs."""
+        """Return the program of the whole channel: a ratio row for each edge, direction and report; scaled costs.
+
+        `part` has the costs; ``n k`` variables, row by row; rows are as of :func:`constraint_matrix`.
+        """
         from discreet.core.lp import LinearProgram
 
         matrix, upper = constraint_matrix(part, edges)
@@ -152,7 +155,10 @@ class Direct:
         limits: PartLimits,
         stop: float | None,
     ) -> LPSolution:
-        """Solve the program until `stop`, in seconds of the clock, without crossover."""
+        """Solve the program until `stop`, in seconds of the clock, ``None`` for no limit, without crossover.
+
+        LimitReachedError if time is up, SolverError without an answer.
+        """
         from discreet.core.lp import solve
 
         return solve(
@@ -164,7 +170,10 @@ class Direct:
         )
 
     def _first_solver(self, part: Part) -> Literal["simplex", "ipm"]:
-        """Return the stated solver, else the simplex method where secrets are far apart, else interior points."""
+        """Return the stated solver, else the simplex method where secrets are far apart, else interior points.
+
+        Far means that the median of the nats to the nearest constrained secret is large. Linear in the constraints.
+        """
         if self.solver != "auto":
             return self.solver
         nearest = np.full(part.n, np.iinfo(np.int64).max)
@@ -178,7 +187,10 @@ class Direct:
 
 
 def priced_edges(part: Part) -> Adjacency:
-    """Return the constraints not implied by others whose coefficients are within the solver's precision."""
+    """Return the constraints not implied by others whose coefficients are within the solver's precision.
+
+    Longer than 20 nats is left out. Up to ``O(n^3)`` for the first access to the part's binding constraints.
+    """
     graph = part.binding
     return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= LARGEST_EXPONENT))
 
@@ -195,6 +207,9 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
     place of the next ``m K`` has i and j exchanged; then one row for each secret.
 
     ``4 m K + n K`` nonzeros.
+
+    Columns are the entries of the channel, row by row; `part` gives n, K and epsilon. Upper bounds are 0, then 1 for
+    sums.
     """
     from scipy.sparse import csr_array
 
@@ -213,7 +228,10 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
 
 
 def _optimum_scale(part: Part) -> float:
-    """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate."""
+    """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate.
+
+    Always positive. Without own reports only the first term. ``O(n^2)``, and all shortest paths.
+    """
     guess = float(part.cost.min(axis=1).sum())
     if part.own is not None:
         decay = np.exp(-part.rate * part.paths)
@@ -223,7 +241,10 @@ def _optimum_scale(part: Part) -> float:
 
 
 def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
-    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out."""
+    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out.
+
+    In the unit of the loss: the scale of the program is undone. Linear in edges times reports.
+    """
     m, k = len(edges), part.n_reports
     dual = ratio_prices(solution, 2 * m * k) * _optimum_scale(part)
     priced = np.flatnonzero(dual)
@@ -232,7 +253,10 @@ def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
 
 
 def ratio_prices(solution: LPSolution, count: int) -> NDArray[np.float64]:
-    """Return the prices ``(count,)`` of the first rows, which are all of the form ``<= 0``; none negative."""
+    """Return the prices ``(count,)`` of the first `count` rows, which are all of the form ``<= 0``; none negative.
+
+    In the scale of the program. SolverError if `solution` has no duals. Linear.
+    """
     if solution.row_duals is None:
         raise SolverError("HiGHS", "no multipliers", "of an optimal solution")  # pragma: no cover
     prices: NDArray[np.float64] = np.maximum(-solution.row_duals[:count], 0.0)

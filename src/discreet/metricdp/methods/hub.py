@@ -74,7 +74,9 @@ class TailsAndHub:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Compute the optimal heights, and add the rest of each row to the hub.
+        """Compute the optimal heights of exponential tails on `part`, and add the rest of each row to the hub.
+
+        The seconds and threads of `limits` are for the programs; the matrix ``(n, K)`` comes without prices.
 
         Returns
         -------
@@ -132,8 +134,8 @@ class TailsAndHub:
     ) -> tuple[NDArray[np.float64], int]:
         """Return the optimal heights ``(k,)``, or the best private ones within the time, and the number of programs.
 
-        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the objective, `decay` ``(n, n)`` is ``e^-nats``. A
-        linear program a round.
+        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the objective, `decay` ``(n, n)`` is ``e^-nats``;
+        `stop` is in seconds of the clock, ``None`` for no limit. A linear program a round, on `threads` threads.
         """
         from discreet.core.lp import LinearModel, LinearProgram
         from discreet.core.lp.program import SMALLEST_ENTRY
@@ -170,10 +172,11 @@ class TailsAndHub:
 def _shrink_heights(
     heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Multiply `heights` ``(k,)`` by the largest factor with which the rest of the rows keeps its ratios.
+    """Multiply `heights` ``(k,)`` by the largest factor, at most 1, with which the rest of the rows keeps its ratios.
 
-    ``O(n k + n^2)``. With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at
-    most 0 for ``t <= (1 - e_ij) / (1 - e_ij + v)``.
+    `tails` is ``(n, k)``, `decay` ``(n, n)`` is ``e^-nats``; returns new heights. ``O(n k + n^2)``. With heights t a
+    the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for ``t <= (1 - e_ij) / (1 -
+    e_ij + v)``.
     """
     rest = 1.0 - tails @ heights
     violation = np.maximum(decay * rest[:, None] - rest, 0.0)

@@ -55,6 +55,8 @@ class Kernel:
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
         """Solve two linear systems with one matrix, ``T_ij = e^(-epsilon d(i, j))``.
 
+        `part` is a component, limits are not used.
+
         Returns
         -------
         Candidate or None

@@ -70,12 +70,12 @@ class MultivariateLaplace:
             raise InvalidProblemError("directions", "a power of two", self.directions)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:  # noqa: ARG002 - every method has both
-        """Integrate along rays.
+        """Integrate noise in as many dimensions as the points have over the Voronoi cells of the reports, along rays.
 
         Returns
         -------
         Candidate or None
-            ``None`` if distances are not Euclidean, or there are no points.
+            A matrix ``(n, n_reports)``. ``None`` if distances are not Euclidean, or there are no points.
 
         Complexity
         ----------

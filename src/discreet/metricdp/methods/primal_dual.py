@@ -158,7 +158,7 @@ class PrimalDual:
             raise InvalidProblemError("iterations", "at least one step", self.iterations)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Take steps until the gap is reached, time is up, or the last step is taken.
+        """Take steps on `part` until the gap of `limits` is reached, time is up, or the last step is taken.
 
         Returns
         -------
@@ -186,7 +186,9 @@ class PrimalDual:
 def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
     """Return a division of the reports into tiles, with the constraints that may have a price.
 
-    Within a reach in nats where losses follow distance and the `gap` allows it, else one tile of all secrets.
+    `near` is the program in order of nearness, `epsilon` per unit. Within a reach in nats where losses follow
+    distance and the `gap` allows it, else one tile of all secrets. ``O(n k)``, and a spanner if all pairs are
+    constrained.
     """
     graph = priceable(near.edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
@@ -267,7 +269,10 @@ class _Run:
         self.pool: ThreadPoolExecutor | None = None
 
     def run(self) -> Candidate:
-        """Take steps until the gap is reached or time is up; an interrupt offers the bound so far."""
+        """Take steps until the gap is reached or time is up; return the last candidate, with what was not offered yet.
+
+        KeyboardInterrupt passes through, after the bound so far was offered.
+        """
         try:
             return self._steps()
         except KeyboardInterrupt:
@@ -276,7 +281,10 @@ class _Run:
             raise
 
     def _steps(self) -> Candidate:
-        """Take steps until a candidate is good enough, the steps or the time are over; return it."""
+        """Take steps until a candidate is good enough, the steps or the time are over; return it.
+
+        At least one step is taken. If time is up and the caller takes offers, the candidate has prices alone.
+        """
         state, started = self.state, clock()
         with state.pool() as self.pool:
             while clock() < self.stop or not state.count:
@@ -313,7 +321,11 @@ class _Run:
         )
 
     def _look(self, *, last: bool) -> Candidate | None:
-        """Evaluate bound and loss; offer them if it is their turn or the gap is near. Return the result of the run."""
+        """Evaluate bound and loss; offer them if it is their turn or the gap is near.
+
+        Returns the result if the run ends, else ``None``. `last` makes it the turn of an offer. Offers take a polish
+        and a repair, and are left out without time for them.
+        """
         state, near = self.state, self.near
         level = state.update_best(self.pool)
         matrix = state.matrix(near.cost.shape[1])
@@ -365,7 +377,10 @@ class _Run:
         return clock() + seconds < self.stop + _TUNING.overtime_seconds
 
     def _polish(self, upper: float) -> None:
-        """Polish a copy of the multipliers, and measure the share of the gap that this closes."""
+        """Polish a copy of the multipliers, and measure the share of the gap to `upper` that this closes.
+
+        `upper` is a guess of the loss after repair. Costs a fixed number of steps.
+        """
         state, before = self.state, self.state.best
         state.polish(POLISHING_STEPS, self.pool, aside=True, is_late=self._is_late)
         self.polished_at = state.count
@@ -394,9 +409,9 @@ class _Run:
         return clock() > self.stop + _TUNING.overtime_seconds
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate ``(n, k)``, store the channel if it is the best, and return its loss.
+        """Mend an iterate `matrix` ``(n, k)``, store the channel if it is the best, and return its loss.
 
-        The loss is infinite if time is up.
+        The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
@@ -423,9 +438,9 @@ class _Run:
         return upper
 
     def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Merge reports of an iterate ``(n, k)`` before it is mended over all pairs, for a share of the gap.
+        """Merge reports of an iterate `matrix` ``(n, k)`` before it is mended over all pairs, for a share of the gap.
 
-        Same shape.
+        Returns ``(n, groups)``, a column for each group; the cost is that of :func:`merge_reports`.
         """
         near = self.near
         loss = float((near.cost.T @ matrix).min(axis=0).sum())
@@ -435,7 +450,10 @@ class _Run:
         )
 
     def _hand_in(self) -> Candidate | None:
-        """Offer channel and multipliers; return the result if the run ends."""
+        """Offer channel and multipliers; return the result if the run ends, else ``None``.
+
+        It ends if the caller says that the gap is reached, or, without offers, if it is near enough.
+        """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
@@ -454,7 +472,10 @@ class _Run:
         return None if channel is None else self.near.restore_order(channel)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
-        """Return the channel `matrix` ``(n, k)``, if any, with facts of the run, and its prices if they prove more."""
+        """Return the channel `matrix` ``(n, k)``, if any, with facts of the run, and its prices if they prove more.
+
+        Prices are numbered as in the part, and ``None`` if the bound has not grown since the last candidate.
+        """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             least = max(LEAST_PRICE, state.least_gain)

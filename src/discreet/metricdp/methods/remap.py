@@ -50,14 +50,17 @@ class Remapped:
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Run the method, then add up the columns with the same new report.
 
+        For each column the one of least expected cost. `part` and `limits` are handed to the method; prices stay as
+        they are.
+
         Returns
         -------
         Candidate or None
-            ``None`` if the method does not apply.
+            A matrix ``(n, n_reports)``; the method's own answer if it has no matrix, ``None`` if it does not apply.
 
         Complexity
         ----------
-        One product of ``(n_reports, n)`` and ``(n, n_reports)`` matrices.
+        That of the method, and one product of ``(n_reports, n)`` and ``(n, n_reports)`` matrices.
         """
         candidate = self.method.solve(part, limits)
         if candidate is None or candidate.matrix is None:

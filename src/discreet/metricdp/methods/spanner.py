@@ -64,7 +64,7 @@ class Spanner:
             raise InvalidProblemError("dilation", "a factor above 1", self.dilation)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Build a spanner of the shortest paths of constraints, and solve the program on it.
+        """Build a spanner of the shortest paths of constraints of `part`, and solve the program on it within `limits`.
 
         Returns
         -------
@@ -102,10 +102,10 @@ class Spanner:
 
 
 def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
-    """Scale prices found on `graph` at the smaller epsilon to the full one.
+    """Scale prices found on `graph` at the smaller epsilon to the full one, so that each keeps its negative term.
 
-    Prices of pairs not among the part's are dropped. Each keeps its negative term; `rate` is nats a stored unit at
-    the smaller epsilon.
+    `rate` is nats a stored unit at the smaller epsilon. Prices of pairs that `part` does not constrain are dropped;
+    each pair must be an edge of `graph`. A bisection for each price.
     """
     n, stated = part.n, part.constraints
     keys = np.minimum(prices.source, prices.target).astype(np.int64) * n

@@ -66,7 +66,11 @@ class TruncatedExponential:
             raise InvalidProblemError("beta", "a chance between 0 and 1", self.beta)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Return the matrix."""
+        """Return the exponential mechanism with distances cut off at a threshold in nats, as ``(n, K)`` floats.
+
+        The threshold follows from ``self.beta`` and the number of reports; `limits` is not used. ``O(n K)`` after all
+        shortest paths.
+        """
         odds = (1 - self.beta) * (part.n_reports - 1) / self.beta
         threshold = max(0.0, 2 * math.log(odds)) if odds > 0 else 0.0
         nats = -0.5 * np.minimum(part.rate * part.paths[:, part.places], threshold)

@@ -68,7 +68,10 @@ class ArcTile(TileState):
         self.local = np.ones(len(cost))
 
     def prepare(self, unit: float, _degree: NDArray[np.float64] | None) -> None:
-        """Begin with the stars, costs in the common unit."""
+        """Begin with the arcs from each report's home, their prices 0, and costs divided by `unit`.
+
+        The second argument is not used. Linear in secrets times reports and in the arcs.
+        """
         n, k = self.cost.shape
         self.unit = unit
         self.first = np.zeros(k + 1, dtype=np.int64)
@@ -93,7 +96,11 @@ class ArcTile(TileState):
         return (report * n + (target - i) % n) * n + i
 
     def _add(self, report: NDArray[Any], source: NDArray[Any], target: NDArray[Any]) -> None:
-        """Add arcs with price 0; call :meth:`set_anchor` afterwards."""
+        """Add arcs with price 0, those that exist left out; call :meth:`set_anchor` afterwards.
+
+        `report`, `source` and `target` are ``(arcs,)``, numbered as in the tile. Scales change with the number of
+        arcs. A sort.
+        """
         n, k = self.cost.shape
         old = self._keys(np.repeat(np.arange(k), np.diff(self.first)), self.source, self.target)
         keys = np.union1d(old, self._keys(report, source, target))
@@ -164,7 +171,11 @@ class ArcTile(TileState):
         return np.asarray(np.maximum((self.X * self.S).T, np.float32(0.0)), dtype=np.float64)
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
-        """Take one step at the row prices ``y``."""
+        """Take one step at the row prices `y` ``(n,)``, in place; sets `sums`, the row sums, and `moved`.
+
+        `tau` and `sigma` are the primal and the dual step, `weight` the share of the new point against the anchor.
+        ``O(n)`` a report, ``O(1)`` an arc.
+        """
         from discreet.metricdp.kernels import arcs as kernels
 
         arcs = kernels.ArcArrays(
@@ -177,7 +188,10 @@ class ArcTile(TileState):
         self.sums = kernels.step_on_arcs(arcs, point, sizes, self.moved)
 
     def set_anchor(self) -> tuple[float, float]:
-        """Move the anchor to the point; return the squared distances moved by variables and multipliers."""
+        """Move the anchor to the point; return the squared distances moved by variables and multipliers.
+
+        Negative and tiny entries of the point become 0; what multipliers add to reduced costs is summed anew. Linear.
+        """
         moved = []
         for new, old, least in ((self.X, self.X0, LEAST_ENTRY), (self.L, self.L0, LEAST_PRICE)):
             moved.append(float(np.square(new - old, dtype=np.float64).sum()))
@@ -187,7 +201,7 @@ class ArcTile(TileState):
         return moved[0], moved[1]
 
     def _flow(self, L: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return what multipliers add to each reduced cost: ``(n, k)``."""
+        """Return what multipliers `L` ``(arcs,)`` add to each reduced cost: ``(n, k)``, in scaled units. Linear."""
         n, k = self.cost.shape
         row = np.repeat(np.arange(k) * n, np.diff(self.first))
         price = L * self.R.astype(np.float64)
@@ -198,12 +212,19 @@ class ArcTile(TileState):
     def least(
         self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
     ) -> NDArray[np.float64]:
-        """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``."""
+        """Return the least bracket of each row, for multipliers times each factor.
+
+        ``(n, factors)``, in the unit of the loss. `L` is ``(arcs,)``, negative ones counting as 0; `unit` is that of
+        scaled costs. ``O(n k)`` for each factor.
+        """
         flow = unit * self._flow(np.maximum(L, np.float32(0.0)))
         return np.stack([(self.cost + by * flow).min(axis=1) for by in factors], axis=1)
 
     def prices(self, least: float, unit: float) -> Multipliers:
-        """Return the best multipliers above ``least``, secrets and reports numbered as in the tile."""
+        """Return the best multipliers above `least`, numbered as in the tile, in the unit of the loss.
+
+        `least` is compared before the product with `unit`. Linear in the arcs.
+        """
         price = self.best_multipliers * self.R.astype(np.float64) * self.shrink
         arcs = np.flatnonzero(price > least)
         report = np.searchsorted(self.first, arcs, side="right") - 1

@@ -88,7 +88,10 @@ class TileState:
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return float32 zeros of a shape, aligned to cache lines, so that a row of 16 floats is in one line."""
+    """Return float32 zeros of a shape, aligned to cache lines, so that a row of 16 floats is in one line.
+
+    Linear; the memory is a part of a slightly larger array.
+    """
     size = math.prod(shape)
     room = np.zeros(size + _ROW_BYTES // 4, dtype=np.float32)
     skipped = -(room.ctypes.data // 4) % (_ROW_BYTES // 4)
@@ -107,7 +110,10 @@ def to_blocks(table: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def from_blocks(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float64]:
-    """Return the table of secrets and reports of an array in blocks."""
+    """Return the table ``(n, n_reports)``, float64, of an array in blocks, ``(blocks, n, 16)``.
+
+    The inverse of to_blocks.
+    """
     number, n, lanes = blocks.shape
     table = blocks.transpose(1, 0, 2).reshape(n, number * lanes)[:, :n_reports]
     return table.astype(np.float64)
@@ -116,7 +122,10 @@ def from_blocks(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float
 def run_pieces(
     pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
 ) -> None:
-    """Call `work` once with each number below `pieces`, in this thread and in those of a pool; errors are raised."""
+    """Call `work` once with each number below `pieces`, in this thread and in those of a pool; errors are raised.
+
+    At most `threads` - 1 threads of the pool help; without a pool all is done here. Returns when all pieces are done.
+    """
     numbers = count()
 
     def run_remaining() -> None:
@@ -134,7 +143,7 @@ def run_pieces(
 
 
 def unit_changes(change: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return factors of units in blocks, 1 in the padding of the last block."""
+    """Return factors of units ``(n, k)`` in blocks, float32 ``(blocks, n, 16)``, 1 in the padding of the last block."""
     changes = to_blocks(change)
     changes[changes == 0] = 1.0
     return changes
@@ -153,6 +162,8 @@ def is_restart_due(count: int, age: int, size: float, first: float, last: float)
 
 def balance_weight(weight: float, primal: float, dual: float) -> float:
     """Return the next primal weight from the residuals of the channel and of the bound, in the same unit.
+
+    It grows if `primal` is larger than `dual`, by a factor of at most 2, falls likewise, and stays within limits.
 
     Examples
     --------

@@ -82,6 +82,9 @@ def mend(
 ) -> NDArray[np.float64]:
     """Return a matrix close to an iterate with rows of sum 1 and columns that violate ratios by about ``delta``.
 
+    Rows sum to 1 in the result. A round costs a few sweeps of edges times reports, twice that for each round of the
+    mean.
+
     Parameters
     ----------
     matrix
@@ -137,6 +140,8 @@ def raise_once(
 ) -> NDArray[np.float64]:
     """Return a matrix after one round of U: its loss is close to that of the mended one, in a twentieth of the time.
 
+    A few sweeps of edges times reports. Each row needs a positive entry.
+
     Parameters
     ----------
     matrix, edges, nats, threads
@@ -184,6 +189,8 @@ def fill_rows(
     threads: int = 1,
 ) -> None:
     """Raise rows of small sum, in place, to the values that the ratios to their neighbors require.
+
+    Nothing is done if no row is small; else a few sweeps of edges times reports.
 
     Parameters
     ----------
@@ -271,13 +278,20 @@ def mend_over_all_pairs(
 
 
 def _largest_excess(logs: NDArray[np.float64], room: NDArray[np.float64]) -> float:
-    """Return the largest difference of two logarithms of row sums, in units of its room."""
+    """Return the largest difference of two logarithms of row sums, in units of its room.
+
+    Pairs without room are left out. `logs` is ``(n,)``, `room` ``(n, n)`` nats. ``O(n^2)``.
+    """
     apart = np.abs(logs[:, None] - logs)
     return float(np.divide(apart, room, out=np.zeros_like(apart), where=room > 0).max(initial=0.0))
 
 
 def _will_not_converge(excess: list[float]) -> bool:
-    """Forecast whether the excess stays above 1; from its decrease over two rounds, since it oscillates."""
+    """Forecast whether the excess stays above 1; from its decrease over two rounds, since it oscillates.
+
+    `excess` has one number for each round so far. False before there are enough rounds for a forecast; true at the
+    round at which delta would grow.
+    """
     if len(excess) < _ROUNDS.min_for_forecast or len(excess) >= _ROUNDS.at_first_delta:
         return len(excess) == _ROUNDS.at_first_delta
     log_excess = math.log(excess[-1])

@@ -98,7 +98,8 @@ class OrderedProgram:
     ) -> OrderedProgram:
         """Renumber secrets by nearness, and reports by their homes.
 
-        `cost` is ``(n, k)``, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. Copies all of them.
+        `cost` is ``(n, k)``, `edges` the constraints, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. Copies
+        all of them: ``O(n^2 + n k)``.
         """
         secrets = order_by_nearness(lengths)
         place = np.empty(len(secrets), dtype=np.int64)
@@ -115,7 +116,7 @@ class OrderedProgram:
         )
 
     def restore_order(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a table with rows and columns in the original order."""
+        """Return a `table` ``(n, k)`` with rows and columns in the original order, a copy."""
         stated = np.empty_like(table)
         stated[np.ix_(self.secrets, self.reports)] = table
         return stated

@@ -62,7 +62,10 @@ _BOUND_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
 
 
 def bytes_of(secrets: int, edges: int, reports: int) -> int:
-    """Return the bytes of a tile: three tables of multipliers, six of variables."""
+    """Return the bytes of a tile: three tables of multipliers, ``2 edges`` rows each, and seven of variables.
+
+    Arguments are the numbers of its secrets, constraints and reports, these rounded up to whole blocks.
+    """
     return 4 * REPORTS_PER_BLOCK * -(-reports // REPORTS_PER_BLOCK) * (6 * edges + 7 * secrets)
 
 
@@ -102,9 +105,9 @@ class Tile(TileState):
     squares: NDArray[np.float64] = field(init=False)
 
     def prepare(self, unit: float, degree: NDArray[np.float64] | None) -> None:
-        """Convert all arrays to blocks, costs in the common unit.
+        """Convert all arrays to blocks, costs divided by `unit`; multipliers start at 0, variables at `start`.
 
-        `degree` ``(n,)`` is counted in the tile by default.
+        `degree` ``(n,)`` is counted in the tile by default. `units` and `start` are deleted. Linear in the tables.
         """
         self.unit = unit
         self.degree_roots = self._degree_roots() if degree is None else np.sqrt(degree)[:, None]
@@ -140,7 +143,10 @@ class Tile(TileState):
         return 2 * len(self.edges) * len(self.reports)
 
     def largest_value(self) -> float:
-        """Estimate the largest squared singular value of the scaled ratios."""
+        """Estimate the largest squared singular value of the scaled ratios, from the first block, by the power method.
+
+        Some products with the constraints.
+        """
         from discreet.metricdp.kernels.primal_dual import largest_value
 
         return largest_value(self.S[:1], self.R[:1], self.edges.pairs, self.small, _POWER_ROUNDS)
@@ -150,7 +156,11 @@ class Tile(TileState):
         return np.maximum(from_blocks(self.X * self.S, len(self.reports)), 0.0)
 
     def change_units(self) -> None:
-        """Derive units from the channel of the iterate, and convert all variables and multipliers to them."""
+        """Derive units from the channel of the iterate, and convert all variables and multipliers to them, in place.
+
+        Call :meth:`set_anchor` afterwards: the anchor is not converted. A few sweeps over the constraints for each
+        report.
+        """
         before = 1.0 / from_blocks(self.R, len(self.reports))
         raised = raise_columns(self.matrix(), self.edges, -np.log(self.shrink))
         units = new_units(before, raised, self.local)
@@ -161,7 +171,10 @@ class Tile(TileState):
         self._measure(units)
 
     def multiply_units(self, factor: float) -> None:
-        """Multiply all units by a factor."""
+        """Multiply all units by a factor, in place, with variables and multipliers converted; the anchor is not.
+
+        Linear.
+        """
         by = np.float32(factor)
         for table in (self.L, self.best_multipliers, self.S, self.W):
             np.multiply(table, by, out=table)
@@ -170,7 +183,11 @@ class Tile(TileState):
         self.squares *= factor**2
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
-        """Take one step at the row prices ``y``."""
+        """Take one step at the row prices `y` of all secrets, in place; sets `sums`, the row sums, and `moved`.
+
+        `tau` and `sigma` are the primal and the dual step, `weight` the share of the new point against the anchor.
+        ``O(n + m)`` a report.
+        """
         from discreet.metricdp.kernels import primal_dual as kernels
         from discreet.metricdp.kernels.arcs import StepSizes
 
@@ -207,7 +224,10 @@ class Tile(TileState):
         return np.stack(columns, axis=1)
 
     def prices(self, least: float, unit: float) -> Multipliers:
-        """Return the best multipliers above ``least``, secrets and reports numbered as in the tile."""
+        """Return the best multipliers above `least`, secrets and reports numbered as in the tile.
+
+        They are multiplied by `unit`, to the unit of the loss. Linear in the multipliers.
+        """
         from discreet.metricdp.kernels.primal_dual import list_prices
 
         capacity = int(np.count_nonzero(self.best_multipliers > 0))
@@ -278,7 +298,10 @@ class TiledIterate:
         """Numbers of steps after which variables get new units."""
 
     def _measure(self) -> None:
-        """Set the step size and the row weights from an estimate of the largest singular value."""
+        """Set the step size and the row weights from an estimate of the largest singular value of all tiles.
+
+        Some products with the constraints of each tile.
+        """
         ratios, squares = 0.0, np.zeros(self.n)
         for tile in self.tiles:
             ratios = max(ratios, tile.largest_value())
@@ -287,7 +310,10 @@ class TiledIterate:
         self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
 
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
-        """Convert variables and multipliers to new units, and restart at the point."""
+        """Convert variables and multipliers to new units, and restart at the point; each step size is estimated anew.
+
+        `pool` is as of :meth:`pool`. Some steps' worth of work; tiles of arcs keep their units.
+        """
         before = self._sizes()
         tiles = [tile for tile in self.tiles if isinstance(tile, Tile)]
         self.for_each_tile(pool, lambda t: tiles[t].change_units())
@@ -296,13 +322,16 @@ class TiledIterate:
         self.restart_after_growth(pool)
 
     def restart_after_growth(self, pool: ThreadPoolExecutor | None) -> None:
-        """Restart at the point after its units or its constraints have changed."""
+        """Restart at the point after its units or its constraints have changed; step sizes are estimated anew.
+
+        `pool` is as of :meth:`pool`. Some products with the constraints.
+        """
         self._measure()
         self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
         self._restart(self.weight)
 
     def _restart(self, weight: float) -> None:
-        """Begin anew at the point, with a primal weight within its limits."""
+        """Begin anew at the point, with a primal weight within its limits; the tiles must have moved their anchors."""
         low, high = self.weights
         self.weight = min(max(weight, low), high)
         self.y0 = self.y.copy()
@@ -324,7 +353,10 @@ class TiledIterate:
         run_pieces(pool, self.threads, len(self.tiles), work)
 
     def advance(self, pool: ThreadPoolExecutor | None) -> None:
-        """Take one step, and restart if the steps have shrunk enough."""
+        """Take one step, in place, and restart if the steps have shrunk enough; `pool` is as of :meth:`pool`.
+
+        Linear in the multipliers and variables of all tiles. At stated steps variables get new units.
+        """
         weight = np.float32((self.age + 1) / (self.age + 2))
         tau, sigma = self.step_size / self.weight, self.step_size * self.weight
         self.for_each_tile(pool, lambda t: self.tiles[t].step(self.y, tau, sigma, weight))
@@ -345,7 +377,10 @@ class TiledIterate:
             self._restart_if_due(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
     def _restart_if_due(self, size: float, pool: ThreadPoolExecutor | None) -> None:
-        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them."""
+        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
+
+        `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or is returned to.
+        """
         if self.age == 1:
             self.first = size
         if size > 1e3 * self.first or not math.isfinite(size):
@@ -362,7 +397,10 @@ class TiledIterate:
             self.move_anchor(pool)
 
     def move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
-        """Restart at the point, with a primal weight from the distances moved by both sides."""
+        """Restart at the point, with a primal weight from the distances moved by both sides.
+
+        `pool` is as of :meth:`pool`. Linear in the multipliers and variables.
+        """
         moved = np.zeros((len(self.tiles), 2))
 
         def move(t: int) -> None:
@@ -375,7 +413,10 @@ class TiledIterate:
         self._restart(math.sqrt(math.sqrt(dl / dx) * self.weight) if moves else self.weight)
 
     def balance(self, primal: float, dual: float) -> None:
-        """Set the primal weight for the next restart from the residuals of the channel and of the bound."""
+        """Set the primal weight for the next restart from the residuals of the channel and of the bound.
+
+        Both are losses in one unit. Nothing changes until the weight has reached the last target.
+        """
         if self.weight == self.target or math.isinf(self.target):
             self.target = balance_weight(self.weight, primal, dual)
             self.weights = self.target, self.target
@@ -410,7 +451,10 @@ class TiledIterate:
             self.best = state.best
 
     def update_best(self, pool: ThreadPoolExecutor | None) -> float:
-        """Return the bound of the multipliers, times the best factor, and store them if it is the best so far."""
+        """Return the bound of the multipliers, times the best factor, and store them if it is the best so far.
+
+        In floats, in the unit of the loss; it is the largest over a few factors. Linear in the multipliers for each.
+        """
         values = self.bounds(_BOUND_FACTORS, pool)
         at = int(values.argmax())
         if values[at] > self.best + self.least_gain * max(self.best, 0.0):
@@ -419,7 +463,10 @@ class TiledIterate:
         return float(values[at])
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
-        """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles; rows sum to about 1."""
+        """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles; rows sum to about 1.
+
+        ``O(n n_reports)``.
+        """
         table = np.zeros((self.n, n_reports))
         for tile in self.tiles:
             table[np.ix_(tile.secrets, tile.reports)] = tile.matrix()
@@ -432,9 +479,9 @@ class TiledIterate:
     def bounds(
         self, factors: Sequence[float], pool: ThreadPoolExecutor | None
     ) -> NDArray[np.float64]:
-        """Evaluate the bound in floats for the multipliers times each factor: ``(factors,)``.
+        """Evaluate the bound in floats for the multipliers times each factor: ``(factors,)``, in the unit of the loss.
 
-        Linear in the multipliers.
+        Not rounded down, so no proof. Linear in the multipliers for each factor.
         """
         by_tile: list[NDArray[np.float64]] = [np.zeros((0, 0))] * len(self.tiles)
 
@@ -450,7 +497,7 @@ class TiledIterate:
         return sums
 
     def keep(self, factor: float, pool: ThreadPoolExecutor | None) -> None:
-        """Store the multipliers, times a factor, as the best ones."""
+        """Store the multipliers, times a factor, as the best ones of each tile, negative ones as 0. Linear."""
 
         def copy(t: int) -> None:
             tile = self.tiles[t]

@@ -81,6 +81,8 @@ def common_factor(before: tuple[float, float], after: tuple[float, float]) -> fl
 
     Multipliers grow with units as variables shrink, which acts as the primal weight does.
 
+    `before` and `after` are the norms of multipliers and of variables, before and after new units. 1 if one is 0.
+
     Examples
     --------
     >>> common_factor((2.0, 1.0), (0.5, 1.0)), common_factor((0.0, 1.0), (0.0, 2.0))

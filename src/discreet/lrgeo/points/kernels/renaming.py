@@ -65,11 +65,12 @@ def name_blocks(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 ) -> None:
     """Name the nodes of blocks of 4 x 4, in the columns of blocks from ``begin`` to ``end``.
 
-    ``cost`` is ``(K, P)``; ``kept`` holds candidates at the first node of each block. Those of the four around a block
-    are compared at its nodes; ``least`` gets what the best of them costs there.
+    ``cost`` is ``(K, P)``; ``kept`` ``(wide, tall, candidates)`` holds candidates at the first node of each block.
+    Those of the four around a block are compared at its nodes; ``least`` gets what the best of them costs there,
+    ``names`` its number, ``(m, n)`` both.
 
     `table` ``(m, n)`` is the noise, `first` ``(P, 2)`` and `weights` ``(P, 2, taps)`` the steps of places to control
-    points; `names` and `least` ``(m, n)`` are written.
+    points. ``O(P)`` for each node and candidate.
     """
     m, n = table.shape
     wide, tall, few = kept.shape
