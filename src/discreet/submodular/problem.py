@@ -148,7 +148,10 @@ class AccountLine:
     loss: Fraction
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON.
+
+        ``"rule"``, ``"meaning"``, ``"guarantee"``, ``"draws"``, ``"loss_per_draw"`` (a fraction as text).
+        """
         return {
             "rule": self.rule,
             "meaning": RULES[self.rule],

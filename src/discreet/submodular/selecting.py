@@ -236,7 +236,10 @@ def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
 
 
 def _names(table: Any, argument: str) -> list[str]:  # noqa: ANN401 - a frame of Polars
-    """Take the column ``candidate``, or else the first one."""
+    """Take the column ``candidate``, or else the first one.
+
+    Return the names as text; `argument` is named in an error.
+    """
     return labels_of(
         table, "candidate" if "candidate" in table.columns else table.columns[0], argument
     )
@@ -244,6 +247,9 @@ def _names(table: Any, argument: str) -> list[str]:  # noqa: ANN401 - a frame of
 
 def read_matroid(text: str, names: Sequence[str]) -> Matroid:
     """Read a matroid on the candidates.
+
+    `text` is as for :func:`select`, the part after the colon a rank or the path of a table; `names` are those of the
+    candidates, in the order of the elements. The file is read whole.
 
     Raises
     ------
@@ -302,7 +308,10 @@ def _ints(values: Sequence[Any], name: str) -> list[int]:
 
 
 def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: ANN401 - a frame of Polars
-    """Return the capacity of each group; 1 for all in a table without that column. Two for one group are refused."""
+    """Return the capacity of each group; 1 for all in a table without that column. Two for one group are refused.
+
+    `groups` names the group of each row. Capacities must be integers. Linear in the rows.
+    """
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
     capacities: dict[Any, int] = {}

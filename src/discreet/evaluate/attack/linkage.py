@@ -36,6 +36,9 @@ def attack_linkage(
 ) -> list[Finding]:
     r"""Find known people in a published table.
 
+    A comparison of each class of the table with each known person, and with each person of the control group and the
+    population. A population that lacks people of the table is refused.
+
     Parameters
     ----------
     table

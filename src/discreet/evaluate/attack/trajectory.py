@@ -41,6 +41,8 @@ __all__ = [
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
     r"""Return the transition matrix of a person who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.
 
+    ``O(n^2)`` time and memory.
+
     Parameters
     ----------
     space
@@ -200,7 +202,8 @@ def attack_trajectories(
 
     Three attackers: one who knows how people move but sees no report; one who looks at each report by itself; and one
     who looks at all of them, who is the best there is. In the control group, each second way is guessed from the
-    reports of the way after it; both are independent, and so are these pairs.
+    reports of the way after it; both are independent, and so are these pairs. InvalidProblemError for fewer than one
+    step or four trials, a loss with other than `n_secrets` rows, or a model that does not fit the channel.
 
     Parameters
     ----------

@@ -92,6 +92,9 @@ class LazyThinning:
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
         """Draw one pair of an element and its kind.
 
+        Evaluates the gains of candidates that are new, and then at least one gain and at most all; the expected
+        number falls with the rejections. Nothing is added to the set.
+
         Parameters
         ----------
         candidates
@@ -175,7 +178,10 @@ class Drawer(Protocol):
     """A rule that draws the next pair of an element and its kind."""
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
-        """Draw among the elements that may be chosen."""
+        """Return a pair of an element and its kind.
+
+        `candidates` ``(m,)``, at least one, are the elements that may be chosen.
+        """
         ...
 
 
@@ -196,7 +202,7 @@ class FreshGains:
     pick: Callable[[NDArray[np.int64]], int]
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
-        """Draw one pair."""
+        """Evaluate the gains of all `candidates` ``(m,)`` and return the picked pair of an element and its kind."""
         gains = self.state.gains(candidates)
         at = self.pick(gains.reshape(-1))
         return int(candidates[at // gains.shape[1]]), at % gains.shape[1]
@@ -212,6 +218,9 @@ def grow(
     on_draw: Callable[[int], None] | None = None,
 ) -> tuple[tuple[int, int], ...]:
     """Draw one pair after another, and add each to the choice.
+
+    Draws end early where there is no candidate. `state` and `grown` are changed. One draw and one
+    :meth:`IndependentSet.feasible` each.
 
     Parameters
     ----------
@@ -303,7 +312,8 @@ class GreedyDraws:
 
         `objective` holds the private records, `matroid` the public constraint; `plan` has the number of draws and the
         coefficient, the factor of a gain in the exponent, and `bits` is the source of chance. `on_draw` gets the
-        number of draws so far. Each draw computes the gains of all candidates.
+        number of draws so far. A draw computes the gains of all candidates; with `lazy` and a submodular function
+        only the first does, later ones some gains.
         """
         state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)

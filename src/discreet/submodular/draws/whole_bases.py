@@ -303,7 +303,11 @@ def draw_forest(
 def _in_or_out(
     edge: tuple[int, int, Fraction], others: Sequence[tuple[int, int, Fraction]], precision: int
 ) -> list[Interval]:
-    """Weigh an edge in the forest against it left out."""
+    """Return two weights, as intervals: that of `edge` in the forest, and that of the forest without it.
+
+    Edges are (u, v, x) of weight ``e^x``; `others` are still undecided. ``O(nodes^3)`` operations with `precision`
+    bits.
+    """
     u, v, weight = edge
     graph = _graph(others, precision)
     return [exponential(weight, precision), _conductance(graph, u, v, precision)]
@@ -359,6 +363,8 @@ def walk_steps(matroid: Matroid, rate: Fraction) -> int:
 
     With scores of 63 bits, :math:`\ln(1/\pi_{\min}) \le r \cdot rate \cdot 2^{64} + r \ln n`.
 
+    `rate` is the coefficient in units of the scores, at least 0.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -375,6 +381,9 @@ def walk_base(
     matroid: Matroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
 ) -> tuple[int, ...]:
     """Draw a base within total variation ``2^-60`` of the law proportional to exp(rate times its sum of scores).
+
+    The walk takes :func:`walk_steps` steps, each of r additions to an independent set and a draw among all elements
+    that fit. The rank must be at least 1.
 
     Parameters
     ----------

@@ -38,6 +38,8 @@ class IndependentSet(ABC):
     def add(self, element: int) -> None:
         """Add an element in place.
 
+        One :meth:`feasible`, and the update of the mask.
+
         Raises
         ------
         InvalidProblemError

@@ -72,6 +72,9 @@ def draw_base(
 
     Exactly for uniform, partition, laminar and graphic matroids; within total variation ``2^-60`` for others.
 
+    `scores` has an integer for each element, `rate` is in nats for each unit of a score, at least 0. Elements of the
+    base are numbers from 0.
+
     Examples
     --------
     >>> from discreet.core.randomness import SystemBits
@@ -108,7 +111,11 @@ class _WholeBases(ABC):
         """Return the point after some draws, in parts of a coordinate, and the number of parts."""
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for T draws of bases."""
+        """Find the largest coefficient that the guarantee allows for T draws of bases; T is `steps`, or else the rank.
+
+        InvalidProblemError for several kinds, for a guarantee that no rule proves, and for a matroid without an exact
+        sampler unless the guarantee is ApproxDP with a delta that covers the walk's distance from its law.
+        """
         need_set_function(self.name, statement)
         count, rank = self.steps or matroid.rank, matroid.rank
         parameters = {"steps": count, "samples": self.samples}
@@ -130,7 +137,7 @@ class _WholeBases(ABC):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw T bases, each from its exact law at the marginals so far, then round them to one by swaps.
+        """Draw T bases at the marginals so far, by :func:`draw_base`, then round them to one by swaps.
 
         Pairs of an element and kind 0. All marginals for each base: a closed form, or `samples` random sets.
         """

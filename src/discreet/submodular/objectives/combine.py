@@ -117,6 +117,8 @@ class Sum(Objective):
         """Start with nothing chosen in each part; `records` is a mask ``(n_records,)`` of those that count.
 
         All by default.
+
+        The cost is that of the parts' ``start``, and each gain is that of every part.
         """
         return _Summed(self, [part.start(records) for part in self._parts])
 
@@ -243,6 +245,9 @@ class FromRecords(Objective):
         """Start with nothing chosen; `records` is a mask ``(n_records,)`` of booleans: those that count.
 
         All by default.
+
+        ``O(n_records)`` without a call of the function; each gain then takes one call a record. InvalidProblemError
+        for a mask of another shape or type.
         """
         mask = kept_records(records, self.n_records)
         numbers = range(self.n_records) if mask is None else np.flatnonzero(mask).tolist()
@@ -370,6 +375,8 @@ class FromFunction(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen; a subsample has no use where F is no sum over records.
+
+        ``O(1)``; each gain then takes one call of the function.
 
         Raises
         ------

@@ -251,7 +251,9 @@ class Coverage(Objective):
         """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
 
         `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges
-        and bits.
+        and bits. They are in whole records, float64. Other shapes, or values outside [0, 1], are refused.
+
+
         """
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
@@ -345,9 +347,7 @@ class _Reached(GrowingChoice):
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many records each element would newly cover: ``(len(elements), 1)`` int64.
 
-        Words of records times elements.
-
-
+        ``O(len(elements) * n_records / 64)``; `elements` are numbers from 0.
         """
         from discreet.submodular.kernels.gains import covered_gains
 

@@ -217,6 +217,8 @@ class FacilityLocation(Objective):
     ) -> Self:
         """Take ``1 - distance / farthest`` for the similarity, 0 beyond.
 
+        One pass over the table, a slice of records at a time.
+
         Parameters
         ----------
         distance
@@ -268,6 +270,9 @@ class FacilityLocation(Objective):
         """Compute the similarity of points, such as rows of features, a slice of records at a time.
 
         It is ``1 - distance / farthest``, or the cosine of two rows, where a negative one counts as 0.
+
+        ``O(n_records * n_elements * dimensions)``. Coordinates of elements must be finite; a similarity of a record
+        that is NaN counts as 0.
 
         Parameters
         ----------
@@ -343,7 +348,11 @@ class FacilityLocation(Objective):
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        ``O(n_records)``; all gains then take one pass over the table. InvalidProblemError for another mask than one
+        boolean for each record.
+        """
         mask = kept_records(records, self.n_records)
         best = np.zeros(self.n_records, dtype=self._S.dtype)
         if mask is not None:
