@@ -350,6 +350,9 @@ def _warm_up(methods: Mapping[str, Method | None]) -> None:
 
 
 def _achieved(channel: Channel, space: MetricSpace, radius: Fraction | None) -> float:
-    """Return the epsilon that a channel has within a radius, rounded up; infinite if none."""
+    """Return the least epsilon that a channel keeps within a radius, in nats per unit of distance, rounded up.
+
+    `radius` ``None`` is for all pairs. Infinite if a report rules a secret out. One pass over pairs times reports.
+    """
     epsilon = channel.privacy_loss(space, radius=radius).epsilon
     return math.inf if epsilon is None else float_ceil(epsilon)

@@ -229,7 +229,8 @@ class Plan:
         Raises
         ------
         InvalidProblemError
-            Before the charge: when :meth:`check` refuses the source. After it: when values make no sense.
+            Before the charge: when :meth:`check` refuses the source, or one of `budget` and `dataset` is missing. After
+            it, and the charge stays: when values make no sense.
         BudgetError
             When the budget does not cover the guarantee.
 
@@ -500,8 +501,7 @@ class ChoiceDiagnostics:
     elements
         How many elements were chosen.
     clipped
-        Number of values of records outside of their public range, which count as its nearer end, and of NaN, which
-        count as 0.
+        Number of values beyond their public range, which count as its nearer end, and of NaN, which count as 0.
     """
 
     value: Fraction

@@ -103,7 +103,11 @@ class Inference:
     capacity: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON: probabilities, measures in bits, and with a loss the errors in its unit.
+
+        Keys: ``"prior_success"``, ``"posterior_success"``, ``"min_entropy_leakage_bits"``, ``"capacity_bits"``,
+        ``"entropy_bits"``, ``"mutual_information_bits"``, and with a loss ``"prior_error"`` and ``"expected_error"``.
+        """
         values: dict[str, Any] = {
             "prior_success": self.guess.prior,
             "posterior_success": self.guess.posterior,
@@ -192,6 +196,8 @@ def g_vulnerability(
     channel: Reporting, gain: ArrayLike, prior: ArrayLike | None = None
 ) -> Vulnerability:
     r"""Compute the expected gain of an attacker who is paid :math:`g_{wi}` for answer w when the secret is i.
+
+    ``O(n_secrets n_reports n_answers)``, as one matrix product.
 
     Parameters
     ----------

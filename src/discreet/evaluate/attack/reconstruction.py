@@ -130,6 +130,8 @@ def attack_levels(
 ) -> list[Finding]:
     """Improve counts by the fact that those of regions add up, level by level.
 
+    One run and one fit for each trial; fewer than two trials are refused.
+
     Parameters
     ----------
     run

@@ -103,7 +103,7 @@ def count_broken(
 
     Complexity
     ----------
-    ``O(P K)`` floats, and fractions for what they leave open.
+    ``O(P K)`` floats for P pairs and K reports, and fractions for what they leave open.
     """
     step = max(1, _CHUNK_ENTRIES // (18 * laws.weights.shape[1]))
     violated = exact = 0

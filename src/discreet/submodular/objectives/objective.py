@@ -88,7 +88,7 @@ class GrowingChoice(ABC):
         Parameters
         ----------
         elements
-            Which elements; all by default.
+            ``(n,)`` numbers of elements, from 0; all by default. Others are refused.
 
         Returns
         -------
