@@ -274,6 +274,8 @@ def success_limit(
     where j runs over the secrets that the guarantee constrains against i, and i itself. No guess is right more often
     than the greatest of these.
 
+    ``O(n^2)`` floats. InvalidProblemError for a prior that is no distribution on the secrets.
+
     Parameters
     ----------
     space

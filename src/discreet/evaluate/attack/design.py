@@ -62,7 +62,7 @@ def attack_channel(
     Returns
     -------
     Attacked
-        Findings, with the limits that the claim sets; the facts are ``"success_limit"`` and those of ``Inference.to_dict``.
+        Findings, with the limits that the claim sets; facts are ``"success_limit"`` and those of ``Inference.to_dict``.
 
     Examples
     --------

@@ -161,6 +161,9 @@ def count_pairs(
 ) -> list[tuple[Groups, Groups]]:
     """List all pairs of neighbors with a unit in each region and sizes up to the top.
 
+    Each pair is a tuple of two data sets, and a data set has for each region the sizes of its one group. All ``(top +
+    1)^regions`` data sets are listed, with a replaced person the pairs that share a base.
+
     Parameters
     ----------
     relation
@@ -256,6 +259,9 @@ def _exact(method: Method, claim: PureDP) -> Audit:
 
 def audit_changes(changes: Mapping[Changes, str], claim: PureDP) -> Audit:
     """Audit pairs of neighbors by the noisy numbers that differ between them, exactly.
+
+    At least one pair. Each number is replayed once for a value and a scale, at most 1,000 runs; the joint law has
+    ``3^n`` outcomes for n numbers.
 
     Parameters
     ----------

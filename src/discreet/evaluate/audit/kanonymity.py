@@ -76,6 +76,9 @@ def judge_tables(
 ) -> Audit:
     """Publish small tables made by chance, until one has an equivalence class of fewer than k rows.
 
+    Without a claimed k, and for options of other claims, InvalidProblemError. Tables have 2 k to less than 5 k rows.
+    If none is published, `lower` is 0 and the claim is not rejected.
+
     Parameters
     ----------
     request

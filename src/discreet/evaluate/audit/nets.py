@@ -136,6 +136,8 @@ def rows_of_noise(
 ) -> NDArray[np.int64]:
     """Return the row of each control point of a net with one noise, ``(control points, reports)``.
 
+    ``O(m n)`` for each control point, and ``control points * reports`` int64 in memory, at most 2^27.
+
     Parameters
     ----------
     noise, names
@@ -242,7 +244,7 @@ def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
 def edge_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs that straddle sides and corners of cells, or lie along the region's border.
 
-    A fifth of the points are at an edge exactly, seen from both cells, which must give one law; the others are from
+    A fifth of the pairs that straddle are at an edge exactly, seen from both cells, which must give one law; the others are from
     2^-60 of a cell to a cell away, on the two sides.
 
     Parameters

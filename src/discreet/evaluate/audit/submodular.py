@@ -98,6 +98,9 @@ def judge_choices(
 ) -> Audit:
     """Audit pairs of neighboring choices, by replay of every draw or by samples.
 
+    Returns the audit. Up to `max_runs` replays, or the samples of the request, for each input; as the method's code
+    raises in a run, so does this.
+
     Parameters
     ----------
     pairs
@@ -121,7 +124,10 @@ def judge_choices(
 
 
 def chosen_set(case: PlannedChoice, bits: RandomBits) -> tuple[tuple[int, int], ...]:
-    """Choose, with the production code, and forget the order."""
+    """Choose with the production code.
+
+    Return the pairs of an element and its kind, sorted, so that their order is hidden.
+    """
     return tuple(sorted(case.method.choose(case.objective, case.matroid, case.plan, bits)))
 
 

@@ -60,7 +60,10 @@ _PAIR_DISTANCE = Fraction(16, 1000)
 
 
 def snapped_law(region: Region, claim: MetricDP) -> Law:
-    """Return a function from a point to its law of reports in a mechanism for places: that of its nearest place."""
+    """Return a function from a point to its law of reports in a mechanism for places: that of its nearest place.
+
+    A point is two decimal texts in the unit of the region; the law is exact, a fraction for each report. One design.
+    """
     # A gap is beside the point: two places far apart lose next to nothing.
     client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
 

@@ -151,7 +151,8 @@ def exact_marginals(values: Sequence[int], x: Sequence[Fraction]) -> list[Fracti
 def pipage(table: Sequence[int], x: Sequence[int], parts: int, bits: RandomBits) -> tuple[int, ...]:
     """Round a point of a matroid polytope to a base, each element with at least its share.
 
-    At most 8 elements, since each step looks at all ``2^n`` sets. A point outside the polytope is not detected.
+    At most 8 elements, since each step looks at all ``2^n`` sets. A point outside the polytope is not
+    detected.
 
     Parameters
     ----------

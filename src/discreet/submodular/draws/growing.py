@@ -92,7 +92,8 @@ class LazyThinning:
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
         """Draw one pair of an element and its kind.
 
-        Evaluates the gains of candidates that are new, and then those of some proposals, at most all. The set stays as it is.
+        Evaluates the gains of candidates that are new, and then those of some proposals, at most all.
+        The set stays as it is.
 
         Parameters
         ----------
