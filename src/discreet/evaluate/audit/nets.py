@@ -99,7 +99,10 @@ class NetLaws:
         return shares
 
     def ends(self, pairs: NetPairs, some: slice) -> Ends:
-        """Return the rows that both points of some pairs mix, with which integers, and the distances."""
+        """Return the rows that both points of the pairs in slice `some` mix, their integer weights, and the distances.
+
+        Nine rows for each point, so linear in the pairs; see :class:`Ends` for the shapes.
+        """
         one = 1 << pairs.grain
         numbers, counts = [], []
         for cell, at in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
@@ -244,8 +247,8 @@ def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
 def edge_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs that straddle sides and corners of cells, or lie along the region's border.
 
-    A fifth of the pairs that straddle are at an edge exactly, seen from both cells, which must give one law; the others are from
-    2^-60 of a cell to a cell away, on the two sides.
+    A fifth of the pairs that straddle are at an edge exactly, seen from both cells, which must give one law; the
+    others are from 2^-60 of a cell to a cell away, on the two sides.
 
     Parameters
     ----------

@@ -98,8 +98,7 @@ def judge_choices(
 ) -> Audit:
     """Audit pairs of neighboring choices, by replay of every draw or by samples.
 
-    Returns the audit. Up to `max_runs` replays, or the samples of the request, for each input; as the method's code
-    raises in a run, so does this.
+    Returns the audit. Up to `max_runs` replays, or the samples of the request, for each input.
 
     Parameters
     ----------

@@ -76,7 +76,10 @@ def snapped_law(region: Region, claim: MetricDP) -> Law:
 
 
 def point_law(region: Region, claim: MetricDP) -> Law:
-    """Return the exact law of reports by point of a mechanism for every point of a region, by the default design."""
+    """Return the law of reports by point of a mechanism for every point of a region, by the default design.
+
+    A point is two decimal texts in the unit of the region; the law is exact, a fraction for each report. One design.
+    """
     return design(region, claim).published().law
 
 

@@ -17,8 +17,7 @@ __all__ = ["choices_lost", "counts_lost", "tables_lost"]
 def counts_lost(method: str, epsilon: Fraction) -> Measure:
     """Measure the absolute error of counts of the smallest regions of a synthetic census.
 
-    `method` is a name of a method with a guarantee; `epsilon` is for a person added or removed. Six releases of 12
-    counties.
+    `method` is a name of a method with a guarantee; `epsilon` is for a person added or removed.  Six releases.
     """
     from discreet.core.guarantee import PureDP
     from discreet.datasets import made_census
