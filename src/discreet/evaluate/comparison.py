@@ -264,6 +264,8 @@ def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
 
     A bound at a larger epsilon holds too.
 
+    `entries` may be of several epsilons; linear in them.
+
     Examples
     --------
     >>> from fractions import Fraction

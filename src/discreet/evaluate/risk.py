@@ -371,6 +371,9 @@ class _Source:
 
         Raises InvalidProblemError for a person or weights with a table in pieces. A sort, or a grouping by
         quasi-identifiers.
+
+        `names` are the quasi-identifiers, `people` the coded population, ``None`` for the rows themselves. A table in
+        pieces is not compared with people.
         """
         if not self.engine.is_piecewise and self.engine.threads == 1:
             alike = by_meaning(rows, names)

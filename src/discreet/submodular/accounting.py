@@ -161,6 +161,9 @@ def lines(
     """Return what each valid rule proves for draws, each with a privacy loss of `loss`.
 
     One line a rule, in a fixed order. `delta` is for rules that need one.
+
+    `statement` says the relation, and whether the one-pass rule applies. At least one line, that of basic
+    composition.
     """
     k, relation = draws.count, statement.neighbors
     proved: list[tuple[str, DPGuarantee]] = [("basic composition", basic(k, loss, relation))]

@@ -78,7 +78,7 @@ class Method(Protocol):
         ...
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Plan the draws so that the guarantee holds, or say why it can't.
+        """Plan the draws so that the guarantee holds, from public facts alone: `statement`, and what `matroid` allows.
 
         Raises
         ------

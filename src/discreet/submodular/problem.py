@@ -263,7 +263,7 @@ class Selection:
 
 
 def pair_of(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
-    """Read an element, or an element with its kind.
+    """Read an element as the pair of it and kind 0, or a pair of an element and its kind; no range is checked.
 
     Raises
     ------

@@ -216,7 +216,10 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
 
 
 def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
-    """Return the number of columns of a similarity matrix, from its header or its shape; refuse anything else."""
+    """Return the number of columns of a similarity matrix, from its header or its shape; refuse anything else.
+
+    `source` is an array or the path of a file; entries are not read.
+    """
     is_path = isinstance(source, str | os.PathLike)
     wanted = "numbers, clients x candidates"
     matrix = (

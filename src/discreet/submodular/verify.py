@@ -186,6 +186,8 @@ def _holds(line: AccountLine, selection: Selection) -> bool:
 
     No if the rule is not one of the mechanism, the relation differs, the stated loss is below c times the range of a
     draw, or the draws are too few for the chosen set. Without a coefficient only ``"no data"`` holds.
+
+    `selection` states the mechanism, the coefficient and the number of elements.
     """
     statement, claim = selection.statement, line.guarantee
     if claim.neighbors != statement.neighbors or line.draws < 1:

@@ -181,6 +181,8 @@ def bayes_vulnerability(channel: Reporting, prior: ArrayLike | None = None) -> V
     """Compute the probability that the best guess of the secret is right, without a report and after one.
 
     The prior is uniform if ``None``. The table ``(n_secrets, n_reports)`` is computed whole.
+
+    InvalidProblemError for a prior that is no distribution on the secrets of `channel`.
     """
     known = read_prior(prior, channel.n_secrets)
     joint = known[:, None] * channel.probabilities

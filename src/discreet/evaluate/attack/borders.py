@@ -65,7 +65,7 @@ class Straddle(NamedTuple):
 
 
 def exact_decimal(value: Fraction) -> str:
-    """Write a number whose decimals end as a decimal.
+    """Write a number as a decimal of up to 50 digits, exactly; one without an end raises ``decimal.Inexact``.
 
     Examples
     --------

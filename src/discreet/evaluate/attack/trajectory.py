@@ -297,6 +297,8 @@ def _compare(
     """Score the attacker, the naive one, and the attacker who sees the reports of another way.
 
     `ways` and `mine`, the guesses, are ``(trials, steps)``, `blind` ``(steps,)``.
+
+    `score` turns guesses and the true ways into an estimate; the other way is that of the next trial.
     """
     last = len(ways) // 2 * 2
     naive = score(np.broadcast_to(blind, ways.shape), ways)

@@ -306,6 +306,9 @@ def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
     """Return, for each of two values, the exact law of where its noisy number falls.
 
     At most the lower, between, or above.
+
+    `scale` is that of discrete Laplace noise. An outcome is such a side in words, and mass that was not replayed is
+    the law's ``unexplored``.
     """
     low, high = min(value, other), max(value, other)
 

@@ -51,7 +51,8 @@ def audited_grid(
 ) -> tuple[Problem, MetricDP]:
     """Return the problem of an audit of a method, `side` x `side` cells of 1 km, and the claim for it.
 
-    All pairs of nine cells can be compared exactly.
+    `radius` is in km, ``None`` for all pairs; the request has the claimed epsilon per km. All pairs of nine cells can
+    be compared exactly.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def choices_lost(method: str, epsilon: Fraction) -> Measure:
 
 
 def tables_lost(method: str, k: Fraction) -> Measure:
-    """Measure the loss of a cell of a table of synthetic patients; refuse a k that is no whole number.
+    """Measure the loss of a cell of a table of synthetic patients by `method`; refuse a k that is no whole number.
 
     Searches for at most two seconds.
     """

@@ -286,10 +286,13 @@ class GreedyDraws:
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Return the plan of r draws, r the matroid's rank, with the largest coefficient that the guarantee allows.
 
+        `statement` holds the public facts, from which the width of a gain follows. About 30 evaluations of the
+        accountant.
+
         Raises
         ------
         InvalidProblemError
-            For a function or guarantee for which no draw is private.
+            For a guarantee that no allowed rule of composition proves.
         """
         draws = Draws(matroid.rank)
         coefficient, accounting = strongest(draws, statement, guarantee, rules=self.rules)
@@ -333,6 +336,8 @@ class GreedyDraws:
 
         Exact sampling by old gains as bounds, or the exponential mechanism on all gains. `rate` is the factor of a
         gain in the exponent, exact.
+
+        `state` is the set that grows; `submodular` tells whether old gains bound new ones.
         """
         if self.lazy and submodular:
             return LazyThinning(state, rate, bits)

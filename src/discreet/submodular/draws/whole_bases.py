@@ -178,6 +178,9 @@ def _share(
     """Draw how many of k elements a part of a group gives, the parts before it giving the rest, exactly.
 
     `place` is (group, part).
+
+    `weights` has the exponent of each element, at most 0. Series are kept in `groups`, so a draw costs their first
+    use.
     """
     g, i = place
     group = groups[g]

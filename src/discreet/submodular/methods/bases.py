@@ -233,6 +233,8 @@ def _walk_line(
 
     `rank` is the matroid's.
 
+    `statement` gives the width of a score, `guarantee` must be ApproxDP.
+
     Raises
     ------
     InvalidProblemError

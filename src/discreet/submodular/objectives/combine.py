@@ -218,7 +218,8 @@ class FromRecords(Objective):
     ) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the records come later.
 
-        `part` is the function of a record and a set, to [0, 1]; the other arguments are those of the class.
+        `part` is the function of a record and a set, to [0, 1]; `n_kinds` is k, `scale_bits` the fractional bits of a
+        value. InvalidProblemError for a number of kinds below 1, or bits beyond 1 to 30.
         """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"part": part, "n_kinds": kinds, "scale_bits": bits}
@@ -337,9 +338,9 @@ class FromFunction(Objective):
     def spec(cls, *, sensitivity: Exact, n_kinds: int = 1, scale_bits: int = 15) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the function comes later.
 
-        The arguments are those of the class.
-
-        Raises InvalidProblemError for a sensitivity or a number that is not positive, or bits beyond 1 to 30.
+        `sensitivity` is in the unit of the function, and a unit for rounding is added; `n_kinds` is k, `scale_bits`
+        the fractional bits of a value. InvalidProblemError for a sensitivity or a number that is not positive, or
+        bits beyond 1 to 30.
         """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"sensitivity": sensitivity, "n_kinds": kinds, "scale_bits": bits}

@@ -297,6 +297,8 @@ def read_numbered(
     """Read pairs of a record, numbered from 0, and an element: records, elements, number of records, valid pairs.
 
     Arrays are ``(m,)``; see :func:`read_edges`.
+
+    `n_elements` is the size of the ground set; without `n_records` it is one more than the largest record.
     """
     labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0

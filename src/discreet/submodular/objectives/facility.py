@@ -155,7 +155,9 @@ class FacilityLocation(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape; of a file, only its header is read.
+        """Check the shape and the type of `source`, a table or the path of a file, of which only the header is read.
+
+        `spec` and `n_elements`, the number of columns, are the public facts.
 
         Raises
         ------
@@ -406,7 +408,7 @@ class _Served(GrowingChoice):
 
 
 def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map a ``.npy`` file into memory, read-only: its header is read now, its entries where they are used.
+    """Map the ``.npy`` file at `path` into memory, read-only: its header is read now, its entries where they are used.
 
     Raises
     ------

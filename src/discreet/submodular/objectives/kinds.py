@@ -130,6 +130,8 @@ def tagged(
 ) -> NDArray[np.int64]:
     """Number the pairs of edges ``(m,)`` int64: element times kinds plus kind, -1 for an unknown one.
 
+    Elements are from 0 to `n_elements` - 1, kinds from 0 to `n_kinds` - 1, or -1 where unknown.
+
     Raises
     ------
     InvalidProblemError
