@@ -149,7 +149,7 @@ def risk(
 ) -> TableRisks:
     r"""Measure how likely an attacker is to find people in a table, by the sizes of equivalence classes.
 
-    One sort of the rows by quasi-identifiers, and one for each column of `sensitive`.
+    One sort of the rows, one for each column of `sensitive`, and in memory one for each set of columns searched.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def risk(
     Raises
     ------
     InvalidProblemError
-        For columns that do not exist, files that cannot be read, or a population beside a table in pieces.
+        For columns that do not exist, files that cannot be read, and a population, person or weights with pieces.
 
     References
     ----------

@@ -396,8 +396,8 @@ def release(
 
     Guarantee
     ---------
-    `guarantee`, by the first of the accountant's lines. Every draw is made with integers. How long the call takes
-    depends on the records.
+    `guarantee`, by the first of the accountant's lines. Draws are made with integers. The time, at most that of all
+    gains for each draw of a greedy method, depends on the records.
 
     References
     ----------

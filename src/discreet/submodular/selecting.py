@@ -58,7 +58,8 @@ def select(
 ) -> Release[Selection]:
     """Choose a set of candidates that is worth much to private records, differentially privately.
 
-    The choice is stated from the public arguments, planned by :func:`discreet.submodular.plan`, and released once.
+    The choice is stated from the public arguments, planned by :func:`discreet.submodular.plan`, and released once: one
+    pass over the records, then the draws of the method, each of the gains of up to all candidates.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def select(
     Raises
     ------
     InvalidProblemError
-        For arguments that make no sense together, or files that can't be read. Nothing was charged then.
+        For arguments that make no sense together, or files that can't be read: nothing was charged then. After the
+        charge, which stays, for records that cannot be read to their end.
     BudgetError
         If the ledger refuses. Nothing was charged or read then.
 

@@ -97,6 +97,9 @@ class _Noised:
 def audit_counts(request: AuditRequest) -> Audit:
     """Audit a method by its name, at the claim under which it is published.
 
+    Exact audits replay each noisy number up to 1,000 times; sampled ones make up to ``samples`` releases of each
+    input.
+
     Parameters
     ----------
     request

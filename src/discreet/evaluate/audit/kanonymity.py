@@ -36,6 +36,8 @@ _VALUES_PER_COLUMN = (40, 6)
 def audit_tables(request: AuditRequest) -> Audit:
     """Audit a method by its name, on small tables made by chance.
 
+    Up to 20 tables of fewer than 5 k rows. Options of other claims, and other strengths, are refused too.
+
     Parameters
     ----------
     request

@@ -19,6 +19,8 @@ __all__ = ["audit_designs", "audited_grid"]
 def audit_designs(request: AuditRequest) -> Audit:
     """Audit a method by its name, on what it designs for a small grid of cells of 1 km.
 
+    One design of nine places and its verification, then the cost of the strength.
+
     Parameters
     ----------
     request

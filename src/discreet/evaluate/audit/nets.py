@@ -217,6 +217,9 @@ class NetPairs:
 def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs of points evenly from the region.
 
+    Cells and places in them are drawn independently and uniformly; the same pairs for the same seed. Linear in
+    `count`.
+
     Parameters
     ----------
     laws
@@ -249,6 +252,8 @@ def edge_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
 
     A fifth of the pairs that straddle are at an edge exactly, seen from both cells, which must give one law; the
     others are from 2^-60 of a cell to a cell away, on the two sides.
+
+    The same pairs for the same seed. Along an axis with a single cell nothing is straddled. Linear in `count`.
 
     Parameters
     ----------

@@ -52,6 +52,8 @@ class PlannedChoice:
 def audit_choices(request: AuditRequest) -> Audit:
     """Audit a method by its name.
 
+    Choices of 1 and of 2 of three elements, from up to three records; each is replayed up to 500 times, or sampled.
+
     Parameters
     ----------
     request

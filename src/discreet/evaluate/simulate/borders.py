@@ -112,6 +112,8 @@ BORDER_MODES: dict[str, BorderMode] = {
 def attack_borders(request: AttackRequest) -> Attacked:
     """Attack the borders of a mechanism for a grid of 4 x 4 places 1 km apart, and of regions of two places.
 
+    Two designs, and up to ``2^14`` laws for each of eight users of the bisecting attack.
+
     Parameters
     ----------
     request
@@ -181,6 +183,8 @@ def laws_of(mechanism: PublishedPoints) -> NetLaws:
 
 def audit_points(request: AuditRequest) -> Audit:
     """Audit a mechanism for a grid of 4 x 4 places 1 km apart, by pairs of points.
+
+    One design, and the comparisons of all pairs.
 
     Parameters
     ----------

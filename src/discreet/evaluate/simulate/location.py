@@ -239,6 +239,8 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
     A real client fetches the mechanism from the real application, verifies it, and reports; what is compared are the
     coordinates that it would show.
 
+    One design, and up to as many samples of each of four users as the request says.
+
     Parameters
     ----------
     request
