@@ -216,9 +216,6 @@ def compare(
 ) -> Comparison | MechanismComparison:
     """Compare the losses of methods under the same guarantee, at one or more strengths.
 
-    One design and verification for each method and epsilon; for a mechanism one run on synthetic data, where `gap` and
-    the options after `time_limit` are ignored. `epsilon`, or for ``"kanonymity"`` `k`, is required.
-
     Parameters
     ----------
     target
@@ -246,12 +243,12 @@ def compare(
     Returns
     -------
     Comparison or MechanismComparison
-        Certified losses, bounds and achieved epsilons; or measured losses with intervals.
+        Certified losses, bounds and achieved epsilons, a design each; or measured losses with intervals, a run each.
 
     Raises
     ------
     InvalidProblemError
-        For an unknown mechanism or method, a value that comes twice, and with a mechanism for `radius` or `time_limit`.
+        For an unknown name, a value twice, none, and with a mechanism `radius` or `time_limit`; it ignores `gap` and so on.
     ComparisonInterrupted
         On Ctrl-C, for a problem only; its ``best`` is the comparison by then.
 
