@@ -349,7 +349,10 @@ def _blind_way(
 
 
 def _alone(channel: Reporting, expected: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Best guess at each step from its report alone, ``(steps, n_reports)``."""
+    """Best guess at each step from its report alone, ``(steps, n_reports)``.
+
+    `expected` ``(steps, n_secrets)`` has the chance of each secret at each step, before any report.
+    """
     return np.stack([bayes_vulnerability(channel, at / at.sum()).answers for at in expected])
 
 

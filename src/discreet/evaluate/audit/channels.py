@@ -389,6 +389,8 @@ def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
     """Return the channel of rows of integer weights, each scaled to the sum ``2^62`` of a channel.
 
     Weights become multiples of ``2^-62`` of the sum, the largest one taking what rounding leaves.
+
+    Each row needs a positive sum. Linear in the weights.
     """
     row_total, scaled = 1 << LIMB_BITS, []
     for weights in rows:

@@ -38,6 +38,8 @@ _MAX_POINTS = 200_000
 def ranks(matroid: Matroid) -> list[int]:
     """Return the rank of every subset: entry ``mask`` is that of the elements whose bits are set; ``2^n`` entries.
 
+    ``2^n`` tests of independence of `matroid`.
+
     Raises
     ------
     InvalidProblemError

@@ -196,7 +196,11 @@ class Rounds(ABC):
 
     @abstractmethod
     def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
-        """Return a function from the count of draws of each element to the scores of the next draw and their unit."""
+        """Return a function from the count of draws of each element to the scores of the next draw and their unit.
+
+        `plan` has the draws, `objective` the private records. Counts and scores are ``(n_elements,)`` int64; the unit
+        is a fraction.
+        """
 
     def choose(
         self,

@@ -108,7 +108,10 @@ class _WholeBases(ABC):
 
     @abstractmethod
     def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
-        """Return the point after some draws, in parts of a coordinate, and the number of parts."""
+        """Return the point after some draws, ``(n_elements,)`` numerators, and their denominator.
+
+        `drawn` ``(n_elements,)`` counts how often each element was in a drawn base; `steps` is T.
+        """
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the guarantee allows for T draws of bases; T is `steps`, or else the rank.
