@@ -248,7 +248,7 @@ def compare(
     Raises
     ------
     InvalidProblemError
-        For an unknown name, a value twice, none, and with a mechanism `radius` or `time_limit`, but `gap` is ignored.
+        For an unknown name, a value given twice, no value, and for `radius` or `time_limit` with a mechanism.
     ComparisonInterrupted
         On Ctrl-C, for a problem only; its ``best`` is the comparison by then.
 

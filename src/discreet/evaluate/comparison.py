@@ -133,7 +133,7 @@ class Entry:
     note: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; an infinite epsilon is ``None``, and so is what was not found.
+        """Return plain values for JSON; an infinite epsilon and a missing value are ``None``.
 
         Keys: ``"method"``, ``"epsilon"``, ``"found_by"``, ``"loss"``, ``"lower"``, ``"epsilon_within_radius"``,
         ``"epsilon_all_pairs"``, ``"seconds"``, ``"peak_memory_bytes"``, ``"certified"`` (whether there is a loss) and

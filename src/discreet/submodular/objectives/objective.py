@@ -150,7 +150,7 @@ class GrowingChoice(ABC):
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
-    """Read integers as int64, same shape; -1 for an entry that is none, or 2^53 or more outside an integer array."""
+    """Read integers as int64, same shape; -1 for other entries, and for 2^53 or more outside an integer array."""
     read = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if read.dtype.kind in "iub":
         return np.asarray(np.minimum(read, np.iinfo(np.int64).max)).astype(np.int64)
