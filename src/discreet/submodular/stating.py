@@ -61,7 +61,8 @@ def state_choice(
 ) -> ChoiceFacts:
     """State the public facts of a choice, and refuse inputs that do not fit together.
 
-    `guarantee` ``None``, for a method that has none, gives the relation ``"add-remove-one"``. InvalidProblemError for another type than an Objective, and as :func:`facts_of`.
+    `guarantee` ``None``, for a method that has none, gives the relation ``"add-remove-one"``. InvalidProblemError for
+    another type than an Objective, and as :func:`facts_of`.
     """
     stated: Any = objective
     if not isinstance(stated, Objective):
