@@ -93,7 +93,12 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON, under the keys below.
+
+        ``"unit"``; ``"radius"``, ``None`` without one; ``"secrets"`` and ``"reports"``, their numbers;
+        ``"loss_without_privacy"``; ``"bounds"``, for each epsilon ``"epsilon"`` and ``"lower"``; ``"entries"``, as
+        :meth:`~discreet.evaluate.comparison.Entry.to_dict`; and ``"interrupted"``, a boolean.
+        """
         radius = self.guarantee.radius
         return {
             "unit": self.guarantee.unit,
@@ -172,7 +177,10 @@ class MechanismComparison:
         return _DATA
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON.
+
+        ``"mechanism"``, ``"parameter"``, ``"data"``, and ``"points"``, a dict for each point.
+        """
         return {
             "mechanism": self.mechanism,
             "parameter": self.parameter,
@@ -235,14 +243,14 @@ def compare(
     Returns
     -------
     Comparison or MechanismComparison
-        Certified losses, bounds and achieved epsilons; or measured losses with intervals.
+        Certified losses, bounds and achieved epsilons, a design each; or measured losses with intervals, a run each.
 
     Raises
     ------
     InvalidProblemError
-        For an unknown mechanism or method, a value that comes twice, or an option that has no meaning for the target.
+        For an unknown name, a value given twice, no value, and for `radius` or `time_limit` with a mechanism.
     ComparisonInterrupted
-        On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is the comparison by then.
+        On Ctrl-C, for a problem only; its ``best`` is the comparison by then.
 
     Examples
     --------
@@ -297,7 +305,7 @@ def compare(
 
 
 def _listed(values: Any) -> list[Any]:  # noqa: ANN401 - numbers, or text
-    """Return values as a list; text is divided at commas."""
+    """Return values as a list; text is divided at commas and stripped, and one number becomes a list of it."""
     if isinstance(values, str):
         return [value.strip() for value in values.split(",")]
     return list(values) if isinstance(values, Iterable) else [values]

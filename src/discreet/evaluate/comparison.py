@@ -74,7 +74,10 @@ class PeakMemory:
 
 
 def _read(name: str) -> int | None:
-    """Return one line of the kernel's account of this process, in bytes; ``None`` where there is none."""
+    """Return a field of ``/proc/self/status``, such as ``"VmRSS"``, in bytes.
+
+    ``None`` if the system has no such file or field.
+    """
     try:
         text = _STATUS.read_text(encoding="ascii")
     except OSError:
@@ -130,7 +133,12 @@ class Entry:
     note: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; an infinite epsilon is ``None``."""
+        """Return plain values for JSON; an infinite epsilon and a missing value are ``None``.
+
+        Keys: ``"method"``, ``"epsilon"``, ``"found_by"``, ``"loss"``, ``"lower"``, ``"epsilon_within_radius"``,
+        ``"epsilon_all_pairs"``, ``"seconds"``, ``"peak_memory_bytes"``, ``"certified"`` (whether there is a loss) and
+        ``"note"``.
+        """
         finite = {
             name: value if value is not None and math.isfinite(value) else None
             for name, value in (("within", self.within), ("everywhere", self.everywhere))
@@ -164,6 +172,9 @@ def compare_methods(
     on_entry: Callable[[Entry], None] | None = None,
 ) -> list[Entry]:
     """Design with each method at each epsilon.
+
+    One design, repair and verification for each method and epsilon, after a tiny design with each method, which loads
+    its libraries. A solver that fails gives an entry without a loss; a proven lower bound of 0 is given as ``None``.
 
     Parameters
     ----------
@@ -253,6 +264,8 @@ def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
 
     A bound at a larger epsilon holds too.
 
+    `entries` may be of several epsilons; linear in them.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -328,7 +341,10 @@ def published_losses(
 
 
 def _warm_up(methods: Mapping[str, Method | None]) -> None:
-    """Load what the methods load on first use, so that the first of them does not pay for all."""
+    """Design a channel for 4 secrets with each method, so that the first method does not pay for loading the libraries.
+
+    Failures of solvers are ignored.
+    """
     tiny = Problem(MetricSpace.grid(2, 2, cell=1, unit="km"), utility_loss="distance", prior=_TINY)
     for method in methods.values():
         with suppress(SolverError):
@@ -336,6 +352,9 @@ def _warm_up(methods: Mapping[str, Method | None]) -> None:
 
 
 def _achieved(channel: Channel, space: MetricSpace, radius: Fraction | None) -> float:
-    """Return the epsilon that a channel has within a radius, rounded up; infinite if none."""
+    """Return the least epsilon that a channel keeps within a radius, in nats per unit of distance, rounded up.
+
+    `radius` ``None`` is for all pairs. Infinite if a report rules a secret out. One pass over pairs times reports.
+    """
     epsilon = channel.privacy_loss(space, radius=radius).epsilon
     return math.inf if epsilon is None else float_ceil(epsilon)

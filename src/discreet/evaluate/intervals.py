@@ -68,7 +68,10 @@ class Estimate:
         return f"{estimate(self.value, 4)}{ends}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; an end that is not finite has none."""
+        """Return plain values for JSON under ``"value"``, ``"low"``, ``"high"``, ``"trials"`` and ``"failure"``.
+
+        An infinite end, and the trials of a computed number, are ``None``.
+        """
         ends = {"low": self.low, "high": self.high}
         return {
             "value": self.value,
@@ -133,6 +136,9 @@ def bounded_mean(values: ArrayLike, least: float, most: float, *, failure: float
 
     where :math:`\beta` is the probability of failure over both sides.
 
+    The interval is cut to [least, most]. A failure that is not between 0 and 1, and NaN, are refused too. Linear in
+    the values, of shape ``(n,)``.
+
     Parameters
     ----------
     values
@@ -171,6 +177,9 @@ def bounded_mean(values: ArrayLike, least: float, most: float, *, failure: float
 
 def student_mean(values: ArrayLike, *, failure: float) -> Estimate:
     """Estimate the mean of independent runs, with Student's interval. It is approximate.
+
+    The interval is not cut to any range. A failure that is not between 0 and 1,
+    NaN and infinite values are refused too. Linear in the values, of shape ``(n,)``.
 
     Parameters
     ----------

@@ -98,6 +98,10 @@ def _recorder() -> Record:
 def attack_service(request: AttackRequest) -> Attacked:
     """Attack a mode of the location service by the recorded traffic of its clients, or by borders of places.
 
+    Modes are ``"sound"``, ``"every-point"``, ``"places-only"``, and ``"published"`` with the distribution
+    ``discreet-reproduction``; the sound mode needs the extra of the service. Findings are as of ``attack_borders`` or
+    ``attack_places``.
+
     Raises
     ------
     InvalidProblemError
@@ -117,6 +121,9 @@ def attack_service(request: AttackRequest) -> Attacked:
 
 def audit_location(request: AuditRequest) -> Audit:
     """Audit a mechanism for locations by the name of its method, or the service that publishes one.
+
+    Without ``points`` places are audited; with it, pairs of points, which the methods ``every-point`` and
+    ``places-only`` need and ``service`` may have. The service needs an extra.
 
     Raises
     ------

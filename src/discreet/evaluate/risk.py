@@ -73,7 +73,12 @@ class TableRisks:
     sources: RiskSources | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; risks as numbers."""
+        """Return plain values for JSON.
+
+        The figures of one table at the top, or those of two under ``"before"`` and ``"after"``. Beside them
+        ``"quasi_identifiers"``, ``"population"``, ``"sources"`` (only where there are some), and ``"private"``, a
+        sentence. Risks are numbers.
+        """
         each = {when: risk.to_dict() for when, risk in self.risks.items()}
         return {
             **each.get("risk", each),
@@ -144,7 +149,7 @@ def risk(
 ) -> TableRisks:
     r"""Measure how likely an attacker is to find people in a table, by the sizes of equivalence classes.
 
-    One sort of the rows by quasi-identifiers, and one for each column of `sensitive`.
+    One sort of the rows, one for each column of `sensitive`, and in memory one for each set of columns searched.
 
     Parameters
     ----------
@@ -206,7 +211,7 @@ def risk(
     Raises
     ------
     InvalidProblemError
-        For columns that do not exist, files that cannot be read, or a population beside a table in pieces.
+        For columns that do not exist, files that cannot be read, and a population, person or weights with pieces.
 
     References
     ----------
@@ -366,6 +371,9 @@ class _Source:
 
         Raises InvalidProblemError for a person or weights with a table in pieces. A sort, or a grouping by
         quasi-identifiers.
+
+        `names` are the quasi-identifiers, `people` the coded population, ``None`` for the rows themselves. A table in
+        pieces is not compared with people.
         """
         if not self.engine.is_piecewise and self.engine.threads == 1:
             alike = by_meaning(rows, names)
@@ -414,7 +422,8 @@ def _stated_attributes(
 ) -> dict[str, Attribute]:
     """Return the attributes of the columns that options describe, by name.
 
-    Raises InvalidProblemError for a column that is no quasi-identifier, or has two descriptions.
+    A taxonomy is a tree or the path of its file. Raises InvalidProblemError for a column that is no quasi-identifier,
+    or has two descriptions.
     """
     stated: dict[str, Attribute] = {}
     for argument, columns in (
@@ -445,7 +454,12 @@ def _population(
     *,
     show: bool,
 ) -> Problem:
-    """Code the people: their columns are read as the options state, else as the table's record, else by the values."""
+    """Code the people: their columns are read as the options state, else as the table's record, else by the values.
+
+    `people` is the frame of the population, recoded; `population` is what was given, whose type tells a path.
+    InvalidProblemError for a file without one of the columns `names`; `show` lets the message list its columns.
+    Linear in the people.
+    """
     attributes: list[Attribute] = []
     if _is_path(table) and is_table(table) and kind_of(table) == ANONYMOUS:
         recorded = load_anonymous(table).attributes

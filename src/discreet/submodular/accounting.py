@@ -62,6 +62,8 @@ class Draws:
 def basic(draws: int, loss: Fraction, neighbors: str) -> PureDP:
     """Return the sum of the privacy losses of all draws, as a pure guarantee: ``draws * loss``, exactly.
 
+    `loss` is the epsilon of one draw, at least 0; `neighbors` the relation.
+
     Examples
     --------
     >>> basic(10, Fraction(1, 10), "replace-one").epsilon
@@ -71,7 +73,9 @@ def basic(draws: int, loss: Fraction, neighbors: str) -> PureDP:
 
 
 def concentrated(draws: int, loss: Fraction, neighbors: str) -> ZeroConcentratedDP:
-    r"""Add up :math:`\epsilon_0^2/8` for draws of bounded range.
+    r"""Return rho of `draws` draws of bounded range: the sum of :math:`\epsilon_0^2/8`, exactly.
+
+    `loss` is :math:`\epsilon_0`, the range of one draw; `neighbors` the relation.
 
     References
     ----------
@@ -90,6 +94,9 @@ def advanced(draws: int, loss: Fraction, delta: Fraction, neighbors: str) -> App
 
     Theorem 2.6 of [RY20]_ is printed without k under the root, which is false: with k = 100 draws at
     :math:`\epsilon_0 = 0.1` and :math:`\delta = 10^{-5}` the true delta at the printed epsilon is 0.13.
+
+    `draws` is k, `loss` :math:`\epsilon_0`, and `delta` the slack, above 0; epsilon is rounded up to 30 significant
+    bits.
 
     References
     ----------
@@ -151,9 +158,12 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
 def lines(
     draws: Draws, loss: Fraction, statement: ChoiceFacts, delta: Fraction | None
 ) -> list[AccountLine]:
-    """Return the guarantee that each valid rule proves for draws of a known loss.
+    """Return what each valid rule proves for draws, each with a privacy loss of `loss`.
 
-    `delta` is for rules that need one.
+    One line a rule, in a fixed order. `delta` is for rules that need one.
+
+    `statement` says the relation, and whether the one-pass rule applies. At least one line, that of basic
+    composition.
     """
     k, relation = draws.count, statement.neighbors
     proved: list[tuple[str, DPGuarantee]] = [("basic composition", basic(k, loss, relation))]
@@ -183,6 +193,9 @@ def strongest(
     rules: frozenset[str] | None = None,
 ) -> tuple[Fraction, tuple[AccountLine, ...]]:
     """Find the largest coefficient for which some valid rule proves a guarantee.
+
+    For pure DP the coefficient is exact, otherwise a bisection stops within a part in 10^7 of the largest loss,
+    always below it: about 30 evaluations of the rules.
 
     Parameters
     ----------

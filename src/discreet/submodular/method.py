@@ -78,7 +78,7 @@ class Method(Protocol):
         ...
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Plan the draws so that the guarantee holds, or say why it can't.
+        """Plan the draws so that the guarantee holds, from public facts alone: `statement`, and what `matroid` allows.
 
         Raises
         ------
@@ -119,7 +119,10 @@ def need_approximate(name: str, guarantee: DPGuarantee) -> None:
 
 
 def law_of_draws(method: str, mechanism: str) -> str:
-    """Return the name of the statement that holds of the draws of a method."""
+    """Return the name of the statement that holds of the draws of a method, for ``discreet.core.statements.state``.
+
+    It is ``"draws by flips"``, ``"draws, then rounding"`` or ``"draws"``; `mechanism` is as in :class:`DrawPlan`.
+    """
     if mechanism == "permute-and-flip":
         return "draws by flips"
     rounded = mechanism in ("rounds", "walk") or method == "subsampled-rounds"
@@ -128,6 +131,8 @@ def law_of_draws(method: str, mechanism: str) -> str:
 
 def draws_in_words(method: str, mechanism: str, coefficient: Fraction | None) -> str:
     """State the law of the draws.
+
+    `coefficient` is shown with 4 digits; ``None`` means that no record is read.
 
     Parameters
     ----------

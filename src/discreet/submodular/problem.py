@@ -148,7 +148,10 @@ class AccountLine:
     loss: Fraction
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON.
+
+        ``"rule"``, ``"meaning"``, ``"guarantee"``, ``"draws"``, ``"loss_per_draw"`` (a fraction as text).
+        """
         return {
             "rule": self.rule,
             "meaning": RULES[self.rule],
@@ -260,7 +263,7 @@ class Selection:
 
 
 def pair_of(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
-    """Read an element, or an element with its kind.
+    """Read an element as the pair of it and kind 0, or a pair of an element and its kind; no range is checked.
 
     Raises
     ------

@@ -229,7 +229,8 @@ class Plan:
         Raises
         ------
         InvalidProblemError
-            Before the charge: when :meth:`check` refuses the source. After it: when values make no sense.
+            Before the charge: when :meth:`check` refuses the source, or one of `budget` and `dataset` is missing. After
+            it, and the charge stays: when values make no sense.
         BudgetError
             When the budget does not cover the guarantee.
 
@@ -395,8 +396,8 @@ def release(
 
     Guarantee
     ---------
-    `guarantee`, by the first of the accountant's lines. Every draw is made with integers. How long the call takes
-    depends on the records.
+    `guarantee`, by the first of the accountant's lines. Draws are made with integers. The time, at most that of all
+    gains for each draw of a greedy method, depends on the records.
 
     References
     ----------
@@ -500,8 +501,7 @@ class ChoiceDiagnostics:
     elements
         How many elements were chosen.
     clipped
-        Number of values of records outside of their public range, which count as its nearer end, and of NaN, which
-        count as 0.
+        Number of values beyond their public range, which count as its nearer end, and of NaN, which count as 0.
     """
 
     value: Fraction

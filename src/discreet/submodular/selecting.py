@@ -58,7 +58,8 @@ def select(
 ) -> Release[Selection]:
     """Choose a set of candidates that is worth much to private records, differentially privately.
 
-    The choice is stated from the public arguments, planned by :func:`discreet.submodular.plan`, and released once.
+    The choice is stated from the public arguments, planned by :func:`discreet.submodular.plan`, and released once: one
+    pass over the records, then the draws of the method, each of the gains of up to all candidates.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def select(
     Raises
     ------
     InvalidProblemError
-        For arguments that make no sense together, or files that can't be read. Nothing was charged then.
+        For arguments that make no sense together, or files that can't be read: nothing was charged then. After the
+        charge, which stays, for records that cannot be read to their end.
     BudgetError
         If the ledger refuses. Nothing was charged or read then.
 
@@ -216,7 +218,10 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
 
 
 def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
-    """Return the number of columns of a similarity matrix, from its header or its shape; refuse anything else."""
+    """Return the number of columns of a similarity matrix, from its header or its shape; refuse anything else.
+
+    `source` is an array or the path of a file; entries are not read.
+    """
     is_path = isinstance(source, str | os.PathLike)
     wanted = "numbers, clients x candidates"
     matrix = (
@@ -236,7 +241,10 @@ def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
 
 
 def _names(table: Any, argument: str) -> list[str]:  # noqa: ANN401 - a frame of Polars
-    """Take the column ``candidate``, or else the first one."""
+    """Take the column ``candidate``, or else the first one.
+
+    Return the names as text; `argument` is named in an error.
+    """
     return labels_of(
         table, "candidate" if "candidate" in table.columns else table.columns[0], argument
     )
@@ -244,6 +252,9 @@ def _names(table: Any, argument: str) -> list[str]:  # noqa: ANN401 - a frame of
 
 def read_matroid(text: str, names: Sequence[str]) -> Matroid:
     """Read a matroid on the candidates.
+
+    `text` is as for :func:`select`, the part after the colon a rank or the path of a table; `names` are those of the
+    candidates, in the order of the elements. The file is read whole.
 
     Raises
     ------
@@ -302,7 +313,10 @@ def _ints(values: Sequence[Any], name: str) -> list[int]:
 
 
 def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: ANN401 - a frame of Polars
-    """Return the capacity of each group; 1 for all in a table without that column. Two for one group are refused."""
+    """Return the capacity of each group; 1 for all in a table without that column. Two for one group are refused.
+
+    `groups` names the group of each row. Capacities must be integers. Linear in the rows.
+    """
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
     capacities: dict[Any, int] = {}

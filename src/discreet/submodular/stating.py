@@ -59,7 +59,11 @@ def read_candidates(candidates: object) -> tuple[Any, ...] | None:
 def state_choice(
     objective: Objective, matroid: Matroid, guarantee: DPGuarantee | None
 ) -> ChoiceFacts:
-    """State the public facts of a choice, and refuse inputs that do not fit together."""
+    """State the public facts of a choice, and refuse inputs that do not fit together.
+
+    `guarantee` ``None``, for a method that has none, gives the relation ``"add-remove-one"``. InvalidProblemError for
+    another type than an Objective, and as :func:`facts_of`.
+    """
     stated: Any = objective
     if not isinstance(stated, Objective):
         raise InvalidProblemError("objective", "an Objective", type(stated).__name__)
@@ -70,6 +74,9 @@ def facts_of(
     spec: ObjectiveSpec, n_elements: int, matroid: Matroid, guarantee: DPGuarantee | None
 ) -> ChoiceFacts:
     """State the public facts of a choice whose records come later.
+
+    `spec` holds the public facts of the objective, `n_elements` its ground set. `guarantee` ``None`` gives the
+    relation ``"add-remove-one"``. A function counts as decomposable here only if it is monotone too.
 
     Raises
     ------
@@ -113,6 +120,9 @@ def choose_method(
 
     The share of records that is kept, times the coefficient of a draw, is the signal of one record. The number of
     records would say more; it is private.
+
+    Returns the method and a sentence that says why. A function that is no sum over records gets greedy. Plans both
+    methods; InvalidProblemError as their ``plan`` raises it.
     """
     greedy = Algorithm3()
     if not statement.decomposable:

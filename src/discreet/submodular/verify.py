@@ -182,7 +182,13 @@ def _width(statement: ChoiceFacts) -> Fraction:
 
 
 def _holds(line: AccountLine, selection: Selection) -> bool:
-    """Whether a line's guarantee follows by its rule."""
+    """Whether a line's guarantee follows by its rule.
+
+    No if the rule is not one of the mechanism, the relation differs, the stated loss is below c times the range of a
+    draw, or the draws are too few for the chosen set. Without a coefficient only ``"no data"`` holds.
+
+    `selection` states the mechanism, the coefficient and the number of elements.
+    """
     statement, claim = selection.statement, line.guarantee
     if claim.neighbors != statement.neighbors or line.draws < 1:
         return False
@@ -205,7 +211,10 @@ def _holds(line: AccountLine, selection: Selection) -> bool:
 
 
 def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
-    """Return the guarantee that a rule proves for the draws and the loss of a line, rounded up."""
+    """Return the guarantee that a rule proves for the draws and the loss of a line, rounded up.
+
+    ``None`` if the rule proves none, or not the kind of guarantee that the line claims.
+    """
     k, loss, relation, claim = line.draws, line.loss, statement.neighbors, line.guarantee
     zero = ZeroConcentratedDP(k * loss**2 / 8, relation)  # type: ignore[arg-type] # it refuses strange ones
     match line.rule, claim:

@@ -34,6 +34,8 @@ def small_data_sets(
 
     ``C(d + s - 1, s)`` data sets of s persons for a domain of d.
 
+    Sizes run from `least` to `most`, both included; each data set is a tuple in the order of `domain`.
+
     Parameters
     ----------
     domain
@@ -56,6 +58,10 @@ def neighboring_pairs(
     """Yield every pair of neighbors among the data sets of up to `most` persons, each pair once.
 
     At most ``d^(most + 1)`` pairs for a domain of d.
+
+    A data set is a tuple of elements of `domain` in its order. With an add-remove relation the first of a pair is the
+    smaller one; with a replace relation both have equal size, 1 to `most`. Arguments are checked when the first pair
+    is drawn, not at the call; that limit is ``d^(most + 1)`` of at most 2,000,000.
 
     Parameters
     ----------
@@ -128,6 +134,9 @@ def most_moved(
     """Find how far the worst neighbor moves an answer, by trying all of them.
 
     One call for each data set, and one comparison for each pair of neighbors.
+
+    Each number is read exactly. Without a pair of neighbors all sums are 0 and `pair` is ``((), ())``. Other
+    arguments are refused as by :func:`neighboring_pairs`.
 
     Parameters
     ----------

@@ -74,11 +74,10 @@ def rationals(
 def metric_spaces(
     *, min_size: int = 1, max_size: int = 7, unit: str = "km", distinct: bool = True
 ) -> SearchStrategy[MetricSpace]:
-    """Small spaces of points in the plane, on a lattice so that ties and lines abound.
+    """Draw small spaces of points with coordinates from -5 to 5 in the plane, where ties and lines abound.
 
-    With ``distinct=False`` points may coincide.
-
-    `min_size` and `max_size` bound the number of points; distances are in `unit`.
+    `min_size` to `max_size` points, both included; they may coincide with ``distinct=False``. The metric is euclidean
+    or manhattan, and distances are in `unit`. ImportError without Hypothesis.
     """
     from discreet.core.spaces.metric import MetricSpace
 
@@ -93,7 +92,11 @@ def metric_spaces(
 
 
 def dp_guarantees(*neighbors: Neighbors) -> SearchStrategy[DPGuarantee]:
-    """Guarantees of differential privacy, for the given neighbors, or for any."""
+    """Draw guarantees of differential privacy, for the given `neighbors`, or for any of the four relations by default.
+
+    PureDP, ApproxDP or ZeroConcentratedDP; epsilon or rho from 1/100 to 10, delta from 1/100 to 99/100. ImportError
+    without Hypothesis.
+    """
     from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 
     st = _strategies()
@@ -107,7 +110,11 @@ def dp_guarantees(*neighbors: Neighbors) -> SearchStrategy[DPGuarantee]:
 
 
 def guarantees() -> SearchStrategy[Guarantee]:
-    """Guarantees of every kind."""
+    """Draw guarantees of every kind.
+
+    Those of :func:`dp_guarantees`, metric privacy, and k-anonymity with k from 2 to 100. ImportError without
+    Hypothesis.
+    """
     from discreet.core.guarantee import KAnonymity, MetricDP
 
     st = _strategies()

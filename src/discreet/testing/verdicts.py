@@ -32,6 +32,9 @@ def assert_law(
 
     One comparison of fractions an outcome.
 
+    A pair is (low, high), two fractions; an outcome that a mapping leaves out has probability 0. An expected value
+    that is no number is an InvalidProblemError.
+
     Parameters
     ----------
     law
@@ -76,7 +79,7 @@ def assert_law(
 
 
 def _range(value: Exact | Range) -> Range:
-    """Return a range as it is, and an exact number as the range of it alone."""
+    """Return a pair (low, high) as it is, and an exact number twice; InvalidProblemError for anything else."""
     if isinstance(value, tuple):
         return value
     exact = to_fraction(value, "expected")

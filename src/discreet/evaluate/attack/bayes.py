@@ -103,7 +103,11 @@ class Inference:
     capacity: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON: probabilities, measures in bits, and with a loss the errors in its unit.
+
+        Keys: ``"prior_success"``, ``"posterior_success"``, ``"min_entropy_leakage_bits"``, ``"capacity_bits"``,
+        ``"entropy_bits"``, ``"mutual_information_bits"``, and with a loss ``"prior_error"`` and ``"expected_error"``.
+        """
         values: dict[str, Any] = {
             "prior_success": self.guess.prior,
             "posterior_success": self.guess.posterior,
@@ -177,6 +181,8 @@ def bayes_vulnerability(channel: Reporting, prior: ArrayLike | None = None) -> V
     """Compute the probability that the best guess of the secret is right, without a report and after one.
 
     The prior is uniform if ``None``. The table ``(n_secrets, n_reports)`` is computed whole.
+
+    InvalidProblemError for a prior that is no distribution on the secrets of `channel`.
     """
     known = read_prior(prior, channel.n_secrets)
     joint = known[:, None] * channel.probabilities
@@ -192,6 +198,8 @@ def g_vulnerability(
     channel: Reporting, gain: ArrayLike, prior: ArrayLike | None = None
 ) -> Vulnerability:
     r"""Compute the expected gain of an attacker who is paid :math:`g_{wi}` for answer w when the secret is i.
+
+    ``O(n_secrets n_reports n_answers)``, as one matrix product.
 
     Parameters
     ----------
@@ -267,6 +275,8 @@ def success_limit(
 
     where j runs over the secrets that the guarantee constrains against i, and i itself. No guess is right more often
     than the greatest of these.
+
+    ``O(n^2)`` floats. InvalidProblemError for a prior that is no distribution on the secrets.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class Straddle(NamedTuple):
 
 
 def exact_decimal(value: Fraction) -> str:
-    """Write a number whose decimals end as a decimal.
+    """Write a number as a decimal of up to 50 digits, exactly; one without an end raises ``decimal.Inexact``.
 
     Examples
     --------
@@ -83,6 +83,8 @@ def told_apart(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
 
     It is half of 1 plus the total variation.
 
+    `one` and `other` are the probabilities of all reports at the two points, in the same order; exact, linear.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -96,6 +98,8 @@ def attack_straddling(
     law: Law, straddles: Sequence[Straddle], epsilon: Fraction, *, attack: str
 ) -> Finding:
     """Attack pairs of points across borders by one report; the finding is that of the worst pair.
+
+    Two evaluations of the law for each pair; at least one pair.
 
     Parameters
     ----------
@@ -175,6 +179,8 @@ def attack_bisecting(
     min_probability: float = 1e-6,
 ) -> Finding:
     """Follow users on a line by regions of two places, each with its border in the middle of the remaining interval.
+
+    Up to ``2^rounds`` regions for each user; branches below `min_probability` are cut off.
 
     Parameters
     ----------

@@ -211,6 +211,9 @@ def _attack_table(request: AttackRequest) -> Attacked:
     """Attack a published table by people known from the original; a search of each of them in the table.
 
     Raises InvalidProblemError for a file that lacks a quasi-identifier.
+
+    `request` needs ``against``. People are compared with all classes; only the columns and options of tables are
+    allowed.
     """
     request.only((*_FILES, "sensitive"))
     published = load_anonymous(request.target)

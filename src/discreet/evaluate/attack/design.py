@@ -55,14 +55,14 @@ def attack_channel(
     steps
         Number of reports of a person who moves; none by default.
     stride
-        Length of a step, in the unit of the space; default: the mean distance of a secret to the nearest other.
+        Length of a step, in the unit of the space; default: the mean distance of a secret to the nearest.
     trials, failure, bits, on_progress
         As in :func:`~discreet.evaluate.attack.trajectory.attack_trajectories`; 20,000 trials by default.
 
     Returns
     -------
     Attacked
-        Findings, with the limits that the claim sets, and all measures of leakage as facts.
+        Findings, with the limits that the claim sets; facts are ``"success_limit"`` and those of ``Inference.to_dict``.
 
     Examples
     --------

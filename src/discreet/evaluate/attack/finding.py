@@ -100,7 +100,11 @@ class Finding:
         return gained / left
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON, by the names of the fields, with ``"kept"`` and ``"advantage"`` among them.
+
+        ``"attacker"``, ``"baseline"`` and ``"control"`` are dicts as of :meth:`Estimate.to_dict`; what is missing is
+        ``None``.
+        """
         return {
             "attack": self.attack,
             "measure": self.measure,
@@ -165,7 +169,10 @@ class Attacked:
         return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON.
+
+        ``"target"``, ``"kept"``, ``"findings"`` (a list of dicts), ``"facts"``, ``"private"``.
+        """
         return {
             "target": self.target,
             "kept": self.kept,

@@ -128,7 +128,10 @@ class Inferred:
 
 
 def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: float) -> Estimate:
-    """Estimate the share of right answers with an interval that fails with probability at most `failure` [CP34]_."""
+    """Estimate the share of right answers with an interval that fails with probability at most `failure` [CP34]_.
+
+    `answers` and `truth` are ``(people,)`` numbers of values, at least one person.
+    """
     return clopper_pearson(int((answers == truth).sum()), len(truth), failure=failure)
 
 
@@ -143,6 +146,9 @@ def compare(
     """Return two findings, of a guess and of certain answers, with a naive attacker and a control group.
 
     `failure` is the probability with which an interval may miss.
+
+    The findings are in the order of `names`, each with the baseline at the same place; `control` ``None`` gives no
+    control group.
     """
     measures = ("values guessed", "values certain and right")
     findings = []

@@ -31,6 +31,8 @@ def attack_intersection(
 
     The naive attacker has only one of the tables, whichever tells more.
 
+    Two look-ups of all people, each ``O(classes people)`` comparisons at most.
+
     Parameters
     ----------
     tables
@@ -88,7 +90,11 @@ def attack_intersection(
 def _both(
     tables: tuple[Any, Any], sensitive: str, people: tuple[People, People]
 ) -> tuple[Inferred, list[Inferred]]:
-    """Answer by both tables, and by each alone; raise InvalidProblemError for other people in the second one."""
+    """Return the answers by both tables, and those by each table alone, in the order of the tables.
+
+    InvalidProblemError if the people of the second one are others. A table without a row that fits a person says
+    nothing of that person.
+    """
     if people[0].n != people[1].n or people[0].secret != people[1].secret:
         raise InvalidProblemError("people", "the same people for both tables", "others")
     first, second = (

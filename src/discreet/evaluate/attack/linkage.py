@@ -36,6 +36,9 @@ def attack_linkage(
 ) -> list[Finding]:
     r"""Find known people in a published table.
 
+    A comparison of each class of the table with each known person, and with each person of the control group and the
+    population. A population that lacks people of the table is refused.
+
     Parameters
     ----------
     table
@@ -122,6 +125,8 @@ def _presence(
 
     `found` ``(members,)`` and `strange` ``(others,)`` tell whether a row fits, `failure` how likely an interval
     misses.
+
+    Each share fails with half of `failure`, so that the mean fails with at most `failure`.
     """
     # Half of the failure for each group, and the mean of two intervals holds the mean of two shares.
     own = clopper_pearson(int(found.sum()), len(found), failure=failure / 2)

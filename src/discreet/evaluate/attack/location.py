@@ -115,6 +115,8 @@ def count_guesses(
 ) -> Finding:
     """Count right guesses of the places of sessions, and of the places of other sessions as a control.
 
+    One guess for each session.
+
     Parameters
     ----------
     attack
@@ -170,6 +172,8 @@ def attack_traffic(
     failure: float = DEFAULT_FAILURE,
 ) -> Finding:
     """Guess places from bytes.
+
+    Linear in the bytes of all requests. InvalidProblemError for fewer than two sessions.
 
     Parameters
     ----------
@@ -231,6 +235,9 @@ def attack_repeats(
 
     The attacker multiplies the probabilities of all reports that were drawn anew. It knows the clock: a report that is
     repeated within an epoch is not a new one.
+
+    Reports are columns of `laws`. One pass over K places for each new report. InvalidProblemError for fewer than two
+    sessions, or a guarantee that does not fit the space.
 
     Parameters
     ----------

@@ -36,6 +36,8 @@ __all__ = ["attack_membership", "membership_limit"]
 def membership_limit(guarantee: DPGuarantee, *, releases: int = 1) -> float:
     r"""Bound the success of any guess between two neighboring inputs.
 
+    `guarantee` is pure, approximate or zero-concentrated; the bound is a float, at most 1, up to rounding.
+
     Parameters
     ----------
     guarantee

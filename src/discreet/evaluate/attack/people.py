@@ -52,6 +52,9 @@ def people_of(
 ) -> People:
     """Read people from an original table.
 
+    Empty texts count as missing, and texts of numbers as numbers; other texts in a numeric column are refused. One
+    pass over the rows.
+
     Parameters
     ----------
     table

@@ -42,6 +42,9 @@ def attack_repeated_counts(
 ) -> list[Finding]:
     """Average repeated releases of the same counts, and round.
 
+    Each number of `releases` is at least 1; the longest run gives the averages of all. A guess is right where the
+    rounded mean equals the true count.
+
     Parameters
     ----------
     run
@@ -129,6 +132,8 @@ def attack_levels(
     bits: UniformSource | None = None,
 ) -> list[Finding]:
     """Improve counts by the fact that those of regions add up, level by level.
+
+    One run and one fit for each trial; fewer than two trials are refused.
 
     Parameters
     ----------

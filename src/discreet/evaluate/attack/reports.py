@@ -81,7 +81,9 @@ def attack_reports(
 ) -> list[Finding]:
     """Draw secrets and reports, answer as the Bayesian attacker would, and count.
 
-    The control group sees a report of another person: the attacker then does no better than chance.
+    The control group sees a report of another person: the attacker then does no better than chance. Two reports for
+    each trial, and the matrix products of :func:`~discreet.evaluate.attack.bayes.infer`. InvalidProblemError for a
+    prior or a loss that does not fit the channel, or a failure outside (0, 1).
 
     Parameters
     ----------
@@ -174,6 +176,9 @@ def repeated_success(
 
     Reports in another order say the same, so that it suffices to sum over multisets:
     :math:`\sum_m \frac{n!}{\prod_k m_k!} \max_i p_i \prod_k z_{ik}^{m_k}`.
+
+    One product of `reports` floats for each multiset and secret. InvalidProblemError for fewer than one report, or a
+    prior that does not fit the channel.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class AttackRequest:
     bits
         Source of chance.
     mode
-        How a location service runs: ``"published"``, ``"sound"`` or ``"places-only"``.
+        How a location service runs: ``"published"``, ``"sound"``, ``"every-point"`` or ``"places-only"``.
     on_progress
         Called with the trajectories that are done.
 

@@ -35,6 +35,9 @@ def attack_tables(
 ) -> Attacked:
     """Link people to a published table, infer what is sensitive of them, and intersect it with a second table.
 
+    InvalidProblemError also for a second table without a sensitive column, and as the single attacks raise it. Each
+    attack compares all classes with all people.
+
     Parameters
     ----------
     published

@@ -41,6 +41,8 @@ __all__ = [
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
     r"""Return the transition matrix of a person who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.
 
+    ``O(n^2)`` time and memory.
+
     Parameters
     ----------
     space
@@ -200,7 +202,8 @@ def attack_trajectories(
 
     Three attackers: one who knows how people move but sees no report; one who looks at each report by itself; and one
     who looks at all of them, who is the best there is. In the control group, each second way is guessed from the
-    reports of the way after it; both are independent, and so are these pairs.
+    reports of the way after it; both are independent, and so are these pairs. InvalidProblemError for fewer than one
+    step or four trials, a loss with other than `n_secrets` rows, or a model that does not fit the channel.
 
     Parameters
     ----------
@@ -294,6 +297,8 @@ def _compare(
     """Score the attacker, the naive one, and the attacker who sees the reports of another way.
 
     `ways` and `mine`, the guesses, are ``(trials, steps)``, `blind` ``(steps,)``.
+
+    `score` turns guesses and the true ways into an estimate; the other way is that of the next trial.
     """
     last = len(ways) // 2 * 2
     naive = score(np.broadcast_to(blind, ways.shape), ways)
@@ -344,7 +349,10 @@ def _blind_way(
 
 
 def _alone(channel: Reporting, expected: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Best guess at each step from its report alone, ``(steps, n_reports)``."""
+    """Best guess at each step from its report alone, ``(steps, n_reports)``.
+
+    `expected` ``(steps, n_secrets)`` has the chance of each secret at each step, before any report.
+    """
     return np.stack([bayes_vulnerability(channel, at / at.sum()).answers for at in expected])
 
 

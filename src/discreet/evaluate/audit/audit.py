@@ -170,7 +170,11 @@ class Audit:
         return "\n".join([*lines, self.verdict])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON. An infinite `lower` is ``None``, and `unbounded` says so."""
+        """Return plain values for JSON. An infinite ``"lower"`` is ``None``, and ``"unbounded"`` says so.
+
+        Keys are the fields by name, but ``"least_chance"``, ``"most_chance_on_neighbor"`` and
+        ``"delta_proved_on_pairs"`` for `least`, `most` and `delta`; and ``"verdict"``, a sentence.
+        """
         infinite = math.isinf(self.lower)
         return {
             "guarantee": self.guarantee.to_dict(),
@@ -352,6 +356,9 @@ def _exact(
 
 def audit_laws(laws: Sequence[tuple[Law, Law]], pairs: Sequence[Pair], claim: Auditable) -> Audit:
     """Audit known laws, such as products of the laws of independent parts.
+
+    `laws` and `pairs` are in the same order, at least one; metric claims need distances. The audit is of the pair
+    that shows most; its delta is the largest of all. Linear in the outcomes, with exact logarithms.
 
     Parameters
     ----------

@@ -40,6 +40,8 @@ def audit_laws_of_points(
 ) -> Audit:
     """Audit laws of points: half of the pairs are random, half lie across edges, at corners or on the outline.
 
+    ``O(count K)`` floats for K reports, and fractions for what they leave open; pairs are the same at each call.
+
     Parameters
     ----------
     laws
@@ -70,6 +72,8 @@ def audit_snapped_points(
     region: Region, row: Callable[[int], list[int]], claim: MetricDP, count: int
 ) -> Audit:
     """Audit a mechanism for places by points: half of the pairs are random, half straddle the middle of two places.
+
+    Points are drawn with a fixed seed. One exact ratio of two rows for each pair of places met.
 
     Parameters
     ----------

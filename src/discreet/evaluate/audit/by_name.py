@@ -49,6 +49,9 @@ def audit(
 
     The published claim is tested, also where it is known to be false. Inputs are synthetic; no private data are read.
 
+    Exact audits replay tiny inputs, sampled ones make up to `samples` runs of each input, and certified ones cost the
+    verifier.
+
     Parameters
     ----------
     target

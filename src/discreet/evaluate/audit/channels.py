@@ -191,6 +191,9 @@ def telling_pairs(
 ) -> list[tuple[int, int]]:
     """List the constrained pairs whose reports tell them apart best, per unit of distance.
 
+    Returns at most 4 pairs (i, j), i < j, the most telling first; none where no pair is constrained. Up to ``n^2``
+    times reports floats, or 2^27 with fewer first secrets.
+
     Parameters
     ----------
     rows
@@ -232,7 +235,11 @@ def telling_pairs(
 
 
 def law_of_secret(rows: Channel | ShownRows, secret: int) -> Law:
-    """Find the law of the reports of a secret, as an observer sees them, from the steps of the production sampler."""
+    """Find the law of the reports of a secret, as an observer sees them, from the steps of the production sampler.
+
+    Outcomes are numbers of reports, for `ShownRows` names; nothing is unexplored. See :func:`law_by_steps` for the
+    cost and errors.
+    """
     if isinstance(rows, Channel):
         return law_by_steps(rows.report, rows, secret)
     channel = rows.channel
@@ -258,6 +265,9 @@ def law_by_steps(
     """Find the law of a sampler whose report never falls when its one draw grows, exactly.
 
     Each step is where the row of the channel says, or is searched for.
+
+    The law has an exact probability for each name, and nothing unexplored. Two draws a report where the row is right,
+    else up to ``log2(total)``.
 
     Parameters
     ----------
@@ -300,6 +310,8 @@ def find_steps(
     guesses: Sequence[int] = (),
 ) -> tuple[list[int], int]:
     """Find the draws at which a sampler goes on to the next report, by bisection.
+
+    Two draws for a right guess, else about ``log2(total)`` draws a report.
 
     Parameters
     ----------
@@ -377,6 +389,8 @@ def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
     """Return the channel of rows of integer weights, each scaled to the sum ``2^62`` of a channel.
 
     Weights become multiples of ``2^-62`` of the sum, the largest one taking what rounding leaves.
+
+    Each row needs a positive sum. Linear in the weights.
     """
     row_total, scaled = 1 << LIMB_BITS, []
     for weights in rows:

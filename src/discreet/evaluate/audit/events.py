@@ -182,6 +182,8 @@ def learn(
 ) -> list[Event]:
     """Learn events from samples of two inputs, the most promising first.
 
+    Each score is computed for all rows and sorted; up to 200 thresholds are tried on it.
+
     Parameters
     ----------
     first, second

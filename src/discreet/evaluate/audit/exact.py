@@ -59,13 +59,19 @@ class Shown:
 def law_of(
     run: Callable[[Any, RandomBits], object], data: object, max_runs: int, min_mass: Fraction
 ) -> Law:
-    """Find the law of a run on some data, at the top of the module and made of parts that a process can send back."""
+    """Return the law of ``run(data, bits)``, at the top of the module and made of parts that a process can send back.
+
+    At most `max_runs` replays, likeliest first; a path of draws with mass below `min_mass` counts as unexplored.
+    """
     law = enumerate_law(lambda bits: run(data, bits), max_runs=max_runs, min_mass=min_mass)
     return Law(dict(law.masses), law.unexplored, law.runs)
 
 
 def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Shown:
-    """Return the event with the largest proved strength, in both directions; see :func:`_best_event`."""
+    """Return the event with the largest proved strength, in both directions; see :func:`_best_event`.
+
+    `distance` between the inputs is for metric claims, else ``None``. ``Shown.forward`` tells which direction it was.
+    """
     events = [
         _best_event(one, other, claim, distance, forward=forward)
         for one, other, forward in ((first, second, True), (second, first, False))
@@ -126,6 +132,8 @@ def _promising(p: Any, q: Any, free: float, claim: Auditable) -> list[int]:  # n
     """Return numbers of outcomes, rising, whose event is to be evaluated exactly; they are chosen in floats.
 
     `p` and `q` are masses in descending order of ratio, `free` the unexplored mass of the second law.
+
+    A single cut, but for zero-concentrated claims up to 17.
     """
     if not len(p):
         return []

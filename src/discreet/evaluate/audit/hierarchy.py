@@ -97,6 +97,9 @@ class _Noised:
 def audit_counts(request: AuditRequest) -> Audit:
     """Audit a method by its name, at the claim under which it is published.
 
+    Exact audits replay each noisy number up to 1,000 times; sampled ones make up to ``samples`` releases of each
+    input.
+
     Parameters
     ----------
     request
@@ -160,6 +163,9 @@ def count_pairs(
     relation: str, *, regions: int = 2, top: int = _MAX_SIZE + 1, quantity: int = 1
 ) -> list[tuple[Groups, Groups]]:
     """List all pairs of neighbors with a unit in each region and sizes up to the top.
+
+    Each pair is a tuple of two data sets, and a data set has for each region the sizes of its one group. All ``(top +
+    1)^regions`` data sets are listed, with a replaced person the pairs that share a base.
 
     Parameters
     ----------
@@ -257,6 +263,9 @@ def _exact(method: Method, claim: PureDP) -> Audit:
 def audit_changes(changes: Mapping[Changes, str], claim: PureDP) -> Audit:
     """Audit pairs of neighbors by the noisy numbers that differ between them, exactly.
 
+    At least one pair. Each number is replayed once for a value and a scale, at most 1,000 runs; the joint law has
+    ``3^n`` outcomes for n numbers.
+
     Parameters
     ----------
     changes
@@ -300,6 +309,9 @@ def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
     """Return, for each of two values, the exact law of where its noisy number falls.
 
     At most the lower, between, or above.
+
+    `scale` is that of discrete Laplace noise. An outcome is such a side in words, and mass that was not replayed is
+    the law's ``unexplored``.
     """
     low, high = min(value, other), max(value, other)
 

@@ -36,6 +36,8 @@ _VALUES_PER_COLUMN = (40, 6)
 def audit_tables(request: AuditRequest) -> Audit:
     """Audit a method by its name, on small tables made by chance.
 
+    Up to 20 tables of fewer than 5 k rows. Options of other claims, and other strengths, are refused too.
+
     Parameters
     ----------
     request
@@ -75,6 +77,9 @@ def judge_tables(
     tables: int = 20,
 ) -> Audit:
     """Publish small tables made by chance, until one has an equivalence class of fewer than k rows.
+
+    Without a claimed k, and for options of other claims, InvalidProblemError. Tables have 2 k to less than 5 k rows.
+    If none is published, `lower` is 0 and the claim is not rejected.
 
     Parameters
     ----------

@@ -22,6 +22,8 @@ DEFAULT = "design"
 def audit_places(request: AuditRequest, *, side: int = 4) -> Audit:
     """Audit the designed mechanism on a square grid of places 1 km apart.
 
+    One design and its verification, then the cost of the strength. A claim of another kind is refused too.
+
     Parameters
     ----------
     request

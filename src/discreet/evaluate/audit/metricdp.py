@@ -19,6 +19,8 @@ __all__ = ["audit_designs", "audited_grid"]
 def audit_designs(request: AuditRequest) -> Audit:
     """Audit a method by its name, on what it designs for a small grid of cells of 1 km.
 
+    One design of nine places and its verification, then the cost of the strength.
+
     Parameters
     ----------
     request
@@ -51,7 +53,8 @@ def audited_grid(
 ) -> tuple[Problem, MetricDP]:
     """Return the problem of an audit of a method, `side` x `side` cells of 1 km, and the claim for it.
 
-    All pairs of nine cells can be compared exactly.
+    `radius` is in km, ``None`` for all pairs; the request has the claimed epsilon per km. All pairs of nine cells can
+    be compared exactly.
 
     Raises
     ------

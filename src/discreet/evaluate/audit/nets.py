@@ -99,7 +99,10 @@ class NetLaws:
         return shares
 
     def ends(self, pairs: NetPairs, some: slice) -> Ends:
-        """Return the rows that both points of some pairs mix, with which integers, and the distances."""
+        """Return the rows that both points of the pairs in slice `some` mix, their integer weights, and the distances.
+
+        Nine rows for each point, so linear in the pairs; see :class:`Ends` for the shapes.
+        """
         one = 1 << pairs.grain
         numbers, counts = [], []
         for cell, at in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
@@ -135,6 +138,8 @@ def rows_of_noise(
     noise: NDArray[np.int64], names: NDArray[np.int64], reports: int, cells: tuple[int, int]
 ) -> NDArray[np.int64]:
     """Return the row of each control point of a net with one noise, ``(control points, reports)``.
+
+    ``O(m n)`` for each control point, and ``control points * reports`` int64 in memory, at most 2^27.
 
     Parameters
     ----------
@@ -212,6 +217,9 @@ class NetPairs:
 def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs of points evenly from the region.
 
+    Cells and places in them are drawn independently and uniformly; the same pairs for the same seed. Linear in
+    `count`.
+
     Parameters
     ----------
     laws
@@ -242,8 +250,10 @@ def random_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
 def edge_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
     """Draw pairs that straddle sides and corners of cells, or lie along the region's border.
 
-    A fifth of the points are at an edge exactly, seen from both cells, which must give one law; the others are from
-    2^-60 of a cell to a cell away, on the two sides.
+    A fifth of the pairs that straddle are at an edge exactly, seen from both cells, which must give one law; the
+    others are from 2^-60 of a cell to a cell away, on the two sides.
+
+    The same pairs for the same seed. Along an axis with a single cell nothing is straddled. Linear in `count`.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def count_broken(
 
     Complexity
     ----------
-    ``O(P K)`` floats, and fractions for what they leave open.
+    ``O(P K)`` floats for P pairs and K reports, and fractions for what they leave open.
     """
     step = max(1, _CHUNK_ENTRIES // (18 * laws.weights.shape[1]))
     violated = exact = 0
@@ -158,6 +158,8 @@ def _decide(laws: NetLaws, pairs: NetPairs, at: int, reports: Sequence[int]) -> 
     """Test in fractions whether pair `at` breaks the promise with some of these reports; also return the worst ratio.
 
     The ratio is a log-ratio as a part of epsilon times the distance. One comparison a report.
+
+    Only the broken pair's first sure violation is looked for: an infinite ratio ends the search.
     """
     (law, (x, y)), (other, (u, v)) = laws.exactly(pairs, at)
     squared = laws.epsilon**2 * ((x - u) ** 2 + (y - v) ** 2)

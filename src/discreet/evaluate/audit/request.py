@@ -71,6 +71,8 @@ class AuditRequest:
     def dp(self, usual: Neighbors) -> DPGuarantee:
         """Read the claim as one of differential privacy.
 
+        PureDP by `epsilon`, ApproxDP with `delta` too, or ZeroConcentratedDP by `rho`. A claim with `k` is refused.
+
         Parameters
         ----------
         usual
@@ -96,6 +98,8 @@ class AuditRequest:
     def pure(self, usual: Neighbors, why: str) -> PureDP:
         """Read the claim as one of pure differential privacy, where nothing else can be tried.
 
+        `usual` are the neighbors where none were named; `why` ends the message of a refusal.
+
         Raises
         ------
         InvalidProblemError
@@ -110,6 +114,8 @@ class AuditRequest:
 
     def metric(self, radius: int | None = None) -> MetricDP:
         """Read the claim as one of metric privacy per km, up to a radius.
+
+        `radius` is in km, ``None`` for all pairs.
 
         Raises
         ------
@@ -128,13 +134,15 @@ class AuditRequest:
         return {name: getattr(self, name) for name in names}
 
     def refuse(self, *names: str) -> None:
-        """Refuse options that the mechanism does not have."""
+        """Raise InvalidProblemError if one of the options `names` has a value, since the mechanism does not have it."""
         for name in names:
             if getattr(self, name) is not None:
                 raise InvalidProblemError(name, "not with this mechanism", "a value")
 
     def choose(self, usual: str, *others: str) -> str:
         """Return the requested strength, if the mechanism has it.
+
+        Without a request it is `usual`; `others` are the strengths that may be requested besides.
 
         Raises
         ------

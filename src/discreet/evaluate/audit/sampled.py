@@ -56,6 +56,8 @@ def stages(samples: int, *, min_first_stage: int = 512) -> list[int]:
 
     The first of three stages or more has at least `min_first_stage` samples.
 
+    `samples` is at least 2, and the stages add up to it.
+
     Examples
     --------
     >>> stages(100_000)
@@ -173,6 +175,9 @@ def try_pairs(
 ) -> tuple[Shown, int, int]:
     """Sample, learn and test, stage by stage, until the claim is refused or the samples are used up.
 
+    At most ``plan.samples`` runs of each input; each stage also sorts the samples of all followed pairs by each
+    score.
+
     Parameters
     ----------
     samples, plan
@@ -234,7 +239,10 @@ def try_pairs(
 def _tested(
     event: Event, rows: list[Rows], claim: Auditable, distance: Fraction | None, share: float
 ) -> Shown:
-    """Return the strength that an event proves on fresh samples of both sides; each bound fails with chance `share`."""
+    """Return the strength that an event proves on fresh samples; each of two bounds fails with chance `share`.
+
+    `rows` are the samples on the first and on the second input, ``(n, m)`` each; `distance` is for metric claims.
+    """
     one, other = rows if event.forward else rows[::-1]
     least = float(least_chance(int(event.holds(one).sum()), len(one), share))
     most = float(most_chance(int(event.holds(other).sum()), len(other), share))

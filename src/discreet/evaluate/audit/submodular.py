@@ -52,6 +52,8 @@ class PlannedChoice:
 def audit_choices(request: AuditRequest) -> Audit:
     """Audit a method by its name.
 
+    Choices of 1 and of 2 of three elements, from up to three records; each is replayed up to 500 times, or sampled.
+
     Parameters
     ----------
     request
@@ -98,6 +100,8 @@ def judge_choices(
 ) -> Audit:
     """Audit pairs of neighboring choices, by replay of every draw or by samples.
 
+    Returns the audit. Up to `max_runs` replays, or the samples of the request, for each input.
+
     Parameters
     ----------
     pairs
@@ -121,7 +125,10 @@ def judge_choices(
 
 
 def chosen_set(case: PlannedChoice, bits: RandomBits) -> tuple[tuple[int, int], ...]:
-    """Choose, with the production code, and forget the order."""
+    """Choose with the production code.
+
+    Return the pairs of an element and its kind, sorted, so that their order is hidden.
+    """
     return tuple(sorted(case.method.choose(case.objective, case.matroid, case.plan, bits)))
 
 

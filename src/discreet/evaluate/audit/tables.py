@@ -45,6 +45,9 @@ _MARGINALS: tuple[tuple[int, ...], ...] = ((), (0,), (0, 1))
 def audit_tables(request: AuditRequest) -> Audit:
     """Audit the measurement of tables by region at its claim.
 
+    All neighbors of two regions and four cells, with one exact law for each number that moves. Other strengths than
+    exact are refused.
+
     Parameters
     ----------
     request

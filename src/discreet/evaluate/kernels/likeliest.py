@@ -27,6 +27,9 @@ def likeliest_ways(
     ``start``, ``moves`` and ``likely`` are logarithms of the prior, of the transitions, and of ``(report, secret)``
     probabilities. Predecessors are searched for on the way back only: a table of them would take a hundred times more
     memory, and the forward loop is then one of additions and maxima, which the compiler turns into vector code.
+
+    `start` is ``(n,)``, `moves` ``(n, n)``, from row to column; `seen`, numbers of reports, and `ways` are ``(rows,
+    steps)``. After the first impossible row nothing more is written. ``O(rows steps n^2)``.
     """
     n, steps = len(start), seen.shape[1]
     scores = np.empty((steps, n))

@@ -24,7 +24,11 @@ _DATA = "on synthetic data"
 
 
 def attack_grid(request: AttackRequest) -> Attacked:
-    """Attack a method of metricdp on a grid of 5 x 5 cells of 1 km."""
+    """Attack a method of metricdp on a grid of 5 x 5 cells of 1 km.
+
+    The request needs ``epsilon`` per km and may have ``method``, ``reports``, ``steps`` and ``stride``; others are
+    refused with InvalidProblemError. One design, and the draws of ``attack_channel``.
+    """
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.design import attack_channel
@@ -42,7 +46,11 @@ def attack_grid(request: AttackRequest) -> Attacked:
 
 
 def attack_patients(request: AttackRequest) -> Attacked:
-    """Anonymize synthetic patients twice, and attack both tables and their intersection."""
+    """Anonymize 300 synthetic patients twice, and attack both tables and their intersection.
+
+    300 others are the control. The request needs ``k`` and may name a ``method``; other options are refused with
+    InvalidProblemError. Each of the two searches takes up to a second.
+    """
     import narwhals as nw
 
     from discreet.core.guarantee import KAnonymity
@@ -97,7 +105,12 @@ def patient_attributes() -> tuple[Attribute, ...]:
 
 
 def attack_counts(request: AttackRequest) -> Attacked:
-    """Attack releases of synthetic counts: averages, levels, and whether a person was counted."""
+    """Attack releases of synthetic counts: averages, levels, and whether a person was counted.
+
+    The request needs ``epsilon`` and may name a ``method``; other options are refused with InvalidProblemError. Its
+    `trials`, by default 200, and `failure` are for the last attack alone; the others repeat few times, with failure
+    0.05.
+    """
     import numpy as np
 
     from discreet.core.guarantee import PureDP
@@ -167,6 +180,8 @@ def attack_choices(request: AttackRequest) -> Attacked:
     """Attack private choices, to learn whether a record was among those that decided.
 
     The request needs ``epsilon`` and may name a ``method``; other options are refused.
+
+    Findings are for one release and for five; the cost is twice `trials`, by default 1,000, choices for each release.
     """
     import numpy as np
 

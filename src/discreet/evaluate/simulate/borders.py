@@ -60,7 +60,10 @@ _PAIR_DISTANCE = Fraction(16, 1000)
 
 
 def snapped_law(region: Region, claim: MetricDP) -> Law:
-    """Return a function from a point to its law of reports in a mechanism for places: that of its nearest place."""
+    """Return a function from a point to its law of reports in a mechanism for places: that of its nearest place.
+
+    A point is two decimal texts in the unit of the region; the law is exact, a fraction for each report. One design.
+    """
     # A gap is beside the point: two places far apart lose next to nothing.
     client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
 
@@ -73,7 +76,10 @@ def snapped_law(region: Region, claim: MetricDP) -> Law:
 
 
 def point_law(region: Region, claim: MetricDP) -> Law:
-    """Return the exact law of reports by point of a mechanism for every point of a region, by the default design."""
+    """Return the law of reports by point of a mechanism for every point of a region, by the default design.
+
+    A point is two decimal texts in the unit of the region; the law is exact, a fraction for each report. One design.
+    """
     return design(region, claim).published().law
 
 
@@ -105,6 +111,8 @@ BORDER_MODES: dict[str, BorderMode] = {
 
 def attack_borders(request: AttackRequest) -> Attacked:
     """Attack the borders of a mechanism for a grid of 4 x 4 places 1 km apart, and of regions of two places.
+
+    Two designs, and up to ``2^14`` laws for each of eight users of the bisecting attack.
 
     Parameters
     ----------
@@ -175,6 +183,8 @@ def laws_of(mechanism: PublishedPoints) -> NetLaws:
 
 def audit_points(request: AuditRequest) -> Audit:
     """Audit a mechanism for a grid of 4 x 4 places 1 km apart, by pairs of points.
+
+    One design, and the comparisons of all pairs.
 
     Parameters
     ----------

@@ -105,6 +105,9 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
 
     Real clients send requests to the real application, and the attacks read what arrives there.
 
+    One finding for the bytes of the traffic, four for single reports, two for repeated ones. Victims are ``trials``
+    of the request, by default 40.
+
     Parameters
     ----------
     request
@@ -169,7 +172,10 @@ class Bench:
         self.mechanism = Mechanism.from_design(made, self.region)
 
     def attack_channel(self, channel: Channel) -> list[Finding]:
-        """Attack single reports of a channel over the places."""
+        """Attack single reports of a channel over the places.
+
+        4,000 trials; errors are in km.
+        """
         space = self.region.space
         return attack_reports(
             channel,
@@ -184,7 +190,11 @@ class Bench:
     def attack_repeats(
         self, watched: Sequence[Session], channel: Channel, allowed: int, label: str
     ) -> Finding:
-        """Return the finding of an attack on sessions with several reports, of which `allowed` are independent."""
+        """Return the finding of an attack on sessions with several reports, of which `allowed` are independent.
+
+        `watched` are the sessions, `channel` gives the distribution of reports of each place, `label` names the
+        attack.
+        """
         return attack_repeats(
             watched,
             channel.probabilities,
@@ -228,6 +238,8 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
 
     A real client fetches the mechanism from the real application, verifies it, and reports; what is compared are the
     coordinates that it would show.
+
+    One design, and up to as many samples of each of four users as the request says.
 
     Parameters
     ----------

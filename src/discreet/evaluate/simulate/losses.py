@@ -15,7 +15,10 @@ __all__ = ["choices_lost", "counts_lost", "tables_lost"]
 
 
 def counts_lost(method: str, epsilon: Fraction) -> Measure:
-    """Measure the absolute error of counts of the smallest regions of a synthetic census."""
+    """Measure the absolute error of counts of the smallest regions of a synthetic census.
+
+    `method` is a name of a method with a guarantee; `epsilon` is for a person added or removed.  Six releases.
+    """
     from discreet.core.guarantee import PureDP
     from discreet.datasets import made_census
     from discreet.evaluate.utility.counts import count_utility
@@ -32,7 +35,10 @@ def counts_lost(method: str, epsilon: Fraction) -> Measure:
 
 
 def choices_lost(method: str, epsilon: Fraction) -> Measure:
-    """Measure the value of a choice of 5 of 20 places for 400 synthetic clients."""
+    """Measure the value of a choice of 5 of 20 places for 400 synthetic clients.
+
+    `method` is a name; `epsilon` is for a client added or removed. Twelve choices, and as many random ones.
+    """
     from discreet.core.guarantee import PureDP
     from discreet.core.randomness import as_bits
     from discreet.datasets.choices import clustered_similarity
@@ -53,7 +59,7 @@ def choices_lost(method: str, epsilon: Fraction) -> Measure:
 
 
 def tables_lost(method: str, k: Fraction) -> Measure:
-    """Measure the loss of a cell of a table of synthetic patients; refuse a k that is no whole number.
+    """Measure the loss of a cell of a table of synthetic patients by `method`; refuse a k that is no whole number.
 
     Searches for at most two seconds.
     """

@@ -35,6 +35,8 @@ def choice_utility(
 ) -> Measure:
     """Choose several times, and compare the values with a bound that no choice exceeds. Private.
 
+    A function of several kinds, or one not known to be submodular, is refused too.
+
     Parameters
     ----------
     run

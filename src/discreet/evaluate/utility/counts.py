@@ -39,6 +39,8 @@ def count_utility(
 ) -> list[Measure]:
     r"""Release counts several times, and measure how far they are from the true ones. Private.
 
+    A range that no true count lies in has no measure. One release for each trial.
+
     Parameters
     ----------
     run
@@ -94,7 +96,11 @@ def count_utility(
 
 
 def _errors(given: RegionCounts, data: GroupSizes) -> list[float]:
-    """Return mean errors per level, absolute and earth mover's, then relative ones by size of the true count."""
+    """Return mean errors per level, absolute and earth mover's, then relative ones by size of the true count.
+
+    There are as many of the first two as levels, and one of the last for each of :data:`BINS`, NaN where no true
+    count lies in it. All in persons, but the last.
+    """
     true = data.node_counts()
     regions = np.bincount(data.frame.tree.levels)
     distances = diagnose(data, given)

@@ -64,7 +64,10 @@ class Measure:
         return (self.estimate.value - self.worst) / (self.best - self.worst)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON.
+
+        ``"measure"``, ``"estimate"`` (a dict), ``"best"``, ``"worst"``, ``"kept"``, ``"note"``.
+        """
         return {
             "measure": self.name,
             "estimate": self.estimate.to_dict(),
@@ -95,7 +98,10 @@ class Point:
     measure: Measure
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON.
+
+        ``"method"``, ``"parameter"`` as a float, and the keys of :meth:`Measure.to_dict`.
+        """
         head = {"method": self.method, "parameter": float(self.parameter)}
         return {**head, **self.measure.to_dict()}
 
@@ -104,6 +110,8 @@ def frontier(
     methods: Mapping[str, Callable[[Fraction], Measure]], parameters: Sequence[Exact]
 ) -> list[Point]:
     """Measure each method at each parameter.
+
+    One call for each method and parameter.
 
     Parameters
     ----------

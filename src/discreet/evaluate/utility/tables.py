@@ -31,6 +31,9 @@ def table_utility(
 ) -> list[Measure]:
     """Measure what was lost by generalizing, column by column. Private.
 
+    A column of weight 0 has no measure of its own; without a positive weight the attributes are refused. Linear in
+    the cells.
+
     Parameters
     ----------
     published
@@ -77,6 +80,8 @@ def information_loss(
     problem: Problem,
 ) -> NDArray[np.float64]:
     """Add up what the cells of each column lost, suppressed rows included, by the loss of the problem.
+
+    Each cell costs from 0 to the weight of its column, and a suppressed row that weight. Linear in the cells.
 
     Parameters
     ----------

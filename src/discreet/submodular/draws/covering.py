@@ -38,6 +38,8 @@ _MAX_POINTS = 200_000
 def ranks(matroid: Matroid) -> list[int]:
     """Return the rank of every subset: entry ``mask`` is that of the elements whose bits are set; ``2^n`` entries.
 
+    ``2^n`` tests of independence of `matroid`.
+
     Raises
     ------
     InvalidProblemError
@@ -64,6 +66,9 @@ def ranks(matroid: Matroid) -> list[int]:
 
 def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
     """List the grid points of a matroid polytope that cover it with a radius.
+
+    More than 8 elements are refused too. Up to ``(q + 1)^n`` points are listed, and each is tested against ``2^n``
+    sets.
 
     Parameters
     ----------
@@ -119,6 +124,9 @@ def set_values(objective: Objective) -> list[int]:
 def exact_marginals(values: Sequence[int], x: Sequence[Fraction]) -> list[Fraction]:
     r"""Return :math:`w_e = (1 - x_e)\, \partial f / \partial x_e` at x ``(n,)`` from values of all subsets.
 
+    `values` has ``2^n`` entries by bit mask, as of :func:`set_values`, and the result is in their unit, one fraction
+    an element. ``O(n 2^n)``.
+
     Examples
     --------
     >>> exact_marginals([0, 2, 3, 4], [Fraction(1, 2), Fraction(0)])
@@ -144,6 +152,9 @@ def exact_marginals(values: Sequence[int], x: Sequence[Fraction]) -> list[Fracti
 
 def pipage(table: Sequence[int], x: Sequence[int], parts: int, bits: RandomBits) -> tuple[int, ...]:
     """Round a point of a matroid polytope to a base, each element with at least its share.
+
+    At most 8 elements, since each step looks at all ``2^n`` sets. A point outside the polytope is not
+    detected.
 
     Parameters
     ----------

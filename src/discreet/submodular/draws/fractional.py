@@ -48,6 +48,8 @@ def marginals(
 
     One record moves a score by at most its sensitivity divided by the unit.
 
+    The cost is that of a closed form, or of the gains of all elements for each of `samples` sets.
+
     Parameters
     ----------
     objective
@@ -93,6 +95,8 @@ def sampled_marginals(
     """Return the sum, over `samples` random sets, of the gain of every element: ``(n_elements,)`` int64.
 
     Each set has each element with probability ``x / parts``, independently. Gains are in units of the objective.
+
+    `x` ``(n_elements,)`` are int64 numerators of the denominator `parts`; the function must have one kind.
     """
     total = np.zeros(objective.n_elements, dtype=np.int64)
     possible = np.flatnonzero(x)
@@ -112,6 +116,8 @@ def swap_round(
     bits: UniformSource | None = None,
 ) -> tuple[int, ...]:
     """Round a convex combination of bases to one base.
+
+    Merging a base takes up to r exchanges, each of up to 2 r tests of independence.
 
     Parameters
     ----------
@@ -190,7 +196,11 @@ class Rounds(ABC):
 
     @abstractmethod
     def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
-        """Return a function from the count of draws of each element to the scores of the next draw and their unit."""
+        """Return a function from the count of draws of each element to the scores of the next draw and their unit.
+
+        `plan` has the draws, `objective` the private records. Counts and scores are ``(n_elements,)`` int64; the unit
+        is a fraction.
+        """
 
     def choose(
         self,

@@ -79,6 +79,8 @@ def add(a: Interval, b: Interval, precision: int) -> Interval:
 def divide(a: Interval, b: Interval, precision: int) -> Interval:
     """Bracket the quotient of a non-negative and a positive interval, shortened to `precision` bits.
 
+    `b` must have a positive lower end; otherwise ZeroDivisionError.
+
     Examples
     --------
     >>> low, high, exponent = divide(ONE, (3, 3, 0), 20)

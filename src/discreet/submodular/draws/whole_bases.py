@@ -178,6 +178,9 @@ def _share(
     """Draw how many of k elements a part of a group gives, the parts before it giving the rest, exactly.
 
     `place` is (group, part).
+
+    `weights` has the exponent of each element, at most 0. Series are kept in `groups`, so a draw costs their first
+    use.
     """
     g, i = place
     group = groups[g]
@@ -303,7 +306,11 @@ def draw_forest(
 def _in_or_out(
     edge: tuple[int, int, Fraction], others: Sequence[tuple[int, int, Fraction]], precision: int
 ) -> list[Interval]:
-    """Weigh an edge in the forest against it left out."""
+    """Return two weights, as intervals: that of `edge` in the forest, and that of the forest without it.
+
+    Edges are (u, v, x) of weight ``e^x``; `others` are still undecided. ``O(nodes^3)`` operations with `precision`
+    bits.
+    """
     u, v, weight = edge
     graph = _graph(others, precision)
     return [exponential(weight, precision), _conductance(graph, u, v, precision)]
@@ -359,6 +366,8 @@ def walk_steps(matroid: Matroid, rate: Fraction) -> int:
 
     With scores of 63 bits, :math:`\ln(1/\pi_{\min}) \le r \cdot rate \cdot 2^{64} + r \ln n`.
 
+    `rate` is the coefficient in units of the scores, at least 0.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -375,6 +384,9 @@ def walk_base(
     matroid: Matroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
 ) -> tuple[int, ...]:
     """Draw a base within total variation ``2^-60`` of the law proportional to exp(rate times its sum of scores).
+
+    The walk takes :func:`walk_steps` steps, each of r additions to an independent set and a draw among all elements
+    that fit. The rank must be at least 1.
 
     Parameters
     ----------

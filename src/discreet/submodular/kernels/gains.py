@@ -124,9 +124,8 @@ def covered_gains(
 ) -> None:
     """Count the records of ``left`` that each element covers, into ``out`` ``(m,)``.
 
-    ``bits`` ``(n_elements, words)`` has a bit for each record, ``left`` is ``(words,)``. The cost is ``O(m words)``.
-
-    `elements` is ``(m,)``.
+    ``bits`` ``(n_elements, words)`` has a bit for each record, ``left`` is ``(words,)``, ``elements`` ``(m,)``. The
+    cost is ``O(m words)``.
     """
     for a in range(len(elements)):
         row = bits[elements[a]]

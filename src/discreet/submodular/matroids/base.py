@@ -38,6 +38,8 @@ class IndependentSet(ABC):
     def add(self, element: int) -> None:
         """Add an element in place.
 
+        One :meth:`feasible`, and the update of the mask.
+
         Raises
         ------
         InvalidProblemError
@@ -129,7 +131,10 @@ class Matroid(ABC):
 
 
 def greedy_rank(matroid: Matroid) -> int:
-    """Count the elements of one maximal independent set; of a matroid this is the rank. ``O(n_elements)`` steps."""
+    """Count the elements of one maximal independent set; of a matroid this is the rank.
+
+    One :meth:`IndependentSet.feasible` for each element, each ``O(n_elements)`` or more.
+    """
     grown = matroid.start()
     for element in range(matroid.n_elements):
         if grown.feasible()[element]:

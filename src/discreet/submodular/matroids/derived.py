@@ -42,7 +42,7 @@ class Truncation(Matroid):
         self.rank = min(matroid.rank, count(rank, "rank"))
 
     def start(self) -> IndependentSet:
-        """Start with the empty set."""
+        """Return a new independent set without elements, at the cost of the inner matroid's ``start``."""
         return _Short(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
@@ -103,7 +103,7 @@ class DirectSum(Matroid):
         self.rank = sum(matroid.rank for matroid in self.matroids)
 
     def start(self) -> IndependentSet:
-        """Start with the empty set."""
+        """Return a new independent set without elements: a new one of each part."""
         return _Beside(self)
 
     def _facts(self) -> str:
@@ -230,7 +230,7 @@ class Contraction(Matroid):
         self.rank = greedy_rank(self)
 
     def start(self) -> IndependentSet:
-        """Start with the empty set."""
+        """Return a new independent set without elements; the contracted ones are added inside, one addition each."""
         return _Beyond(self)
 
     def _facts(self) -> str:

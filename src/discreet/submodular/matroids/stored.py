@@ -48,7 +48,7 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:
-    """Return plain values for JSON.
+    """Return plain values for JSON: ``"kind"``, and the arguments of the class by name, arrays as lists.
 
     Raises
     ------
@@ -79,7 +79,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and 
 def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:
     """Read what :func:`matroid_to_dict` wrote; it may come from anybody.
 
-    `nested` is the depth of `data` within another matroid. Linear in its size.
+    `nested` is the depth of `data` within another matroid. The rank is found anew, which may take a mask of all
+    elements for each element. A missing argument is a KeyError.
 
     Raises
     ------

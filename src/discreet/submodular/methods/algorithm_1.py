@@ -72,7 +72,11 @@ class Algorithm1:
         object.__setattr__(self, "rho", exact)
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for r draws of points."""
+        """Find the largest coefficient that the guarantee allows for r draws of points, r the rank.
+
+        InvalidProblemError for more than 8 elements, several kinds, or a guarantee that no rule proves. It lists the
+        covering, which is exponential in the elements.
+        """
         need_set_function(self.name, statement)
         covering(matroid, self.rho)
         rank = matroid.rank

@@ -90,7 +90,11 @@ class Algorithm4(SampledCandidates):
         return super().plan(statement, matroid, guarantee)
 
     def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
-        """Plan draws with a coefficient so large that they are greedy's, to measure the ratio alone."""
+        """Plan draws with a coefficient so large that they are greedy's, to measure the ratio alone.
+
+        For :func:`~discreet.submodular.reproduce`: as many draws as the rank, without a line of account, under any
+        matroid.
+        """
         del statement
         return DrawPlan(_GREEDY_COEFFICIENT, (), matroid.rank, parameters=self.parameters)
 

@@ -172,6 +172,9 @@ class _LazyBest:
 
         `candidates` ``(m,)`` are element numbers. Old gains are upper bounds; only gains that may beat the best are
         computed anew, in batches.
+
+        Precondition: an element that was no candidate once never is again; its bound is dropped. Gains
+        must never rise.
         """
         bounds = self._bounds
         feasible = np.zeros(len(bounds), dtype=np.bool_)
@@ -387,7 +390,10 @@ class RandomBase(_Baseline):
     name: ClassVar[str] = "random-base"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Plan as many draws as a base has elements; any guarantee holds."""
+        """Plan as many draws as a base has elements; any guarantee holds.
+
+        The line of account has the rule ``"no data"`` and a loss of 0; there is no coefficient.
+        """
         del statement
         line = AccountLine("no data", guarantee, matroid.rank, Fraction(0))
         return DrawPlan(None, (line,), matroid.rank, mechanism="blind")

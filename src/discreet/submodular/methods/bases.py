@@ -72,6 +72,9 @@ def draw_base(
 
     Exactly for uniform, partition, laminar and graphic matroids; within total variation ``2^-60`` for others.
 
+    `scores` has an integer for each element, `rate` is in nats for each unit of a score, at least 0. Elements of the
+    base are numbers from 0.
+
     Examples
     --------
     >>> from discreet.core.randomness import SystemBits
@@ -105,10 +108,17 @@ class _WholeBases(ABC):
 
     @abstractmethod
     def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
-        """Return the point after some draws, in parts of a coordinate, and the number of parts."""
+        """Return the point after some draws, ``(n_elements,)`` numerators, and their denominator.
+
+        `drawn` ``(n_elements,)`` counts how often each element was in a drawn base; `steps` is T.
+        """
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for T draws of bases."""
+        """Find the largest coefficient that the guarantee allows for T draws of bases; T is `steps`, or else the rank.
+
+        InvalidProblemError for several kinds, for a guarantee that no rule proves, and for a matroid without an exact
+        sampler unless the guarantee is ApproxDP with a delta that covers the walk's distance from its law.
+        """
         need_set_function(self.name, statement)
         count, rank = self.steps or matroid.rank, matroid.rank
         parameters = {"steps": count, "samples": self.samples}
@@ -130,7 +140,7 @@ class _WholeBases(ABC):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw T bases, each from its exact law at the marginals so far, then round them to one by swaps.
+        """Draw T bases at the marginals so far, by :func:`draw_base`, then round them to one by swaps.
 
         Pairs of an element and kind 0. All marginals for each base: a closed form, or `samples` random sets.
         """
@@ -225,6 +235,8 @@ def _walk_line(
     """Return the coefficient and the line of account of `count` walks: epsilon is divided by their number.
 
     `rank` is the matroid's.
+
+    `statement` gives the width of a score, `guarantee` must be ApproxDP.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Gupta(GreedyDraws):
     rules: ClassVar[frozenset[str] | None] = frozenset({"decomposable, one pass"})
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the rule allows.
+        """Return the plan of r draws, r the matroid's rank, with the largest coefficient that the one-pass rule allows.
 
         Raises
         ------

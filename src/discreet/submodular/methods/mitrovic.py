@@ -53,6 +53,9 @@ class Mitrovic(GreedyDraws):
     )
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the published rules allow."""
+        """Find the largest coefficient that the published rules allow.
+
+        InvalidProblemError for several kinds, or a guarantee that neither composition proves, such as zCDP.
+        """
         need_set_function(self.name, statement)
         return super().plan(statement, matroid, guarantee)

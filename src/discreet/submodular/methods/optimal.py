@@ -115,7 +115,8 @@ def optimum(
 ) -> Optimum:
     """Find the best set with a mixed-integer program.
 
-    A mixed-integer program over the entries of the table; exponential in the worst case.
+    A mixed-integer program over the entries of the table; exponential in the worst case. Other time limits or gaps
+    than positive and non-negative numbers are refused, and functions that :func:`upper_bound` refuses.
 
     Parameters
     ----------
@@ -201,7 +202,10 @@ def optimum(
 
 
 def _closure(matroid: Matroid, chosen: list[int]) -> tuple[int, list[int]]:
-    """Return the rank of a set, and every element that does not raise it; one test for each element of the set."""
+    """Return the rank of a set, and every element that does not raise it; one test for each element of the set.
+
+    `chosen` are elements in any order. The elements of the set are in what is returned, ascending.
+    """
     grown = matroid.start()
     for element in chosen:
         if grown.feasible()[element]:

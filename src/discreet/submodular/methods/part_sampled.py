@@ -38,7 +38,11 @@ __all__ = ["PartSampled", "SampledCandidates", "candidate_count", "parts_of"]
 
 
 def candidate_count(unused: int, left: int, rank: int, gamma: Fraction) -> int:
-    """Return the number of candidates of a draw; it is public, so that a float may round it."""
+    """Return how many of `unused` elements are sampled as candidates of a draw.
+
+    ``ceil(unused / left * ln(rank / gamma))``. `left` is the number of draws left, this one included, at least 1. The
+    result may exceed `unused`. It is public, so that a float may round it.
+    """
     return math.ceil(unused / left * math.log(rank / gamma))
 
 

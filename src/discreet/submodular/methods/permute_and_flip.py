@@ -103,7 +103,13 @@ class PermuteAndFlip(GreedyDraws):
     name: ClassVar[str] = "permute-and-flip"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Divide epsilon by the number of draws."""
+        """Return the plan of r draws, r the matroid's rank, by basic composition: each gets an equal part of epsilon.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a guarantee that basic composition does not prove, such as zCDP.
+        """
         draws = Draws(matroid.rank, bounded_range=False)
         coefficient, accounting = strongest(draws, statement, guarantee, rules=_RULES)
         return DrawPlan(coefficient, accounting, matroid.rank, mechanism=self.name)

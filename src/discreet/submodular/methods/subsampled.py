@@ -79,10 +79,14 @@ class Subsampled(GreedyDraws):
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Return the plan of r draws, with coefficient c; the share of records that is kept follows from epsilon.
 
+        The account proves pure DP: with the guarantee's epsilon, also where it has a delta, and for zCDP with the
+        epsilon that implies it. ``parameters["epsilon_of_subsample"]`` is the epsilon of the coins, a fraction as
+        text.
+
         Raises
         ------
         InvalidProblemError
-            For a function that is no sum over records, or a guarantee that is not pure.
+            For a function that is no sum over records.
         """
         if not statement.decomposable:
             raise InvalidProblemError(
@@ -109,6 +113,8 @@ class Subsampled(GreedyDraws):
 
 def subsampled_coefficient(epsilon: Fraction) -> Fraction:
     """Round ln(1 + e^epsilon) down, to 30 significant bits.
+
+    `epsilon` is that of a record that joins, above 0.
 
     Examples
     --------
@@ -141,7 +147,7 @@ def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray
 
 
 def _pure_epsilon(guarantee: DPGuarantee) -> Fraction:
-    """Return an epsilon whose pure guarantee implies another, short enough for coins of one machine word."""
+    """Return the epsilon of a pure guarantee that implies `guarantee`, short enough for coins of one machine word."""
     if isinstance(guarantee, ZeroConcentratedDP):
         return short_down(root_down(2 * guarantee.rho))
     epsilon = guarantee.epsilon

@@ -70,7 +70,7 @@ class SubsampledRounds(Rounds):
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Return the plan of rank times `rounds` draws, the coefficient of the subsample divided by the rounds.
 
-        Raises InvalidProblemError as :meth:`Subsampled.plan`, and for more than one kind.
+        Raises InvalidProblemError for a function that is no sum over records, or more than one kind.
         """
         need_set_function(self.name, statement)
         greedy = Subsampled().plan(statement, matroid, guarantee)
@@ -83,12 +83,15 @@ class SubsampledRounds(Rounds):
         return DrawPlan(coefficient, greedy.accounting, count, self.rounds, "subsample", parameters)
 
     def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
-        """Keep records in secret, and return their marginals at the point that the draws have reached.
+        """Keep records in secret.
+
+        Return a function from the counts of draws so far to the marginals of the kept records. Marginals are
+        ``(n_elements,)`` int64, with their unit. Each call takes one closed form.
 
         Raises
         ------
         InvalidProblemError
-            For an objective without a closed form of its multilinear extension.
+            By the function, for an objective without a closed form of its multilinear extension.
         """
         joins = to_fraction(plan.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
         mask = keep_records(objective.n_records, joins, bits)

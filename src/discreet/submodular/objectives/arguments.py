@@ -36,6 +36,10 @@ class RecordArgument:
     def shape_of(self, value: object, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
         """Return the shape of a value, if it is known without reading an entry, and refuse another shape.
 
+        ``None`` is returned where `axes` is empty, and for a value that shows no shape or is empty with fewer
+        dimensions. ``None`` as a value, and what is neither an array nor lists, are refused. Only first entries of
+        lists are looked at.
+
         Parameters
         ----------
         value

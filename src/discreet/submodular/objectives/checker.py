@@ -25,6 +25,8 @@ def check(objective: Objective, *, slack: int = 0) -> Certificate:
 
     ``(n_kinds + 1)^n_elements`` evaluations of all gains, and the pairs of elements of each.
 
+    `slack` does not apply to the value of the empty set, which must be 0.
+
     Parameters
     ----------
     objective

@@ -117,6 +117,8 @@ class Sum(Objective):
         """Start with nothing chosen in each part; `records` is a mask ``(n_records,)`` of those that count.
 
         All by default.
+
+        The cost is that of the parts' ``start``, and each gain is that of every part.
         """
         return _Summed(self, [part.start(records) for part in self._parts])
 
@@ -216,7 +218,8 @@ class FromRecords(Objective):
     ) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the records come later.
 
-        `part` is the function of a record and a set, to [0, 1]; the other arguments are those of the class.
+        `part` is the function of a record and a set, to [0, 1]; `n_kinds` is k, `scale_bits` the fractional bits of a
+        value. InvalidProblemError for a number of kinds below 1, or bits beyond 1 to 30.
         """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"part": part, "n_kinds": kinds, "scale_bits": bits}
@@ -243,6 +246,9 @@ class FromRecords(Objective):
         """Start with nothing chosen; `records` is a mask ``(n_records,)`` of booleans: those that count.
 
         All by default.
+
+        ``O(n_records)`` without a call of the function; each gain then takes one call a record. InvalidProblemError
+        for a mask of another shape or type.
         """
         mask = kept_records(records, self.n_records)
         numbers = range(self.n_records) if mask is None else np.flatnonzero(mask).tolist()
@@ -332,9 +338,9 @@ class FromFunction(Objective):
     def spec(cls, *, sensitivity: Exact, n_kinds: int = 1, scale_bits: int = 15) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the function comes later.
 
-        The arguments are those of the class.
-
-        Raises InvalidProblemError for a sensitivity or a number that is not positive, or bits beyond 1 to 30.
+        `sensitivity` is in the unit of the function, and a unit for rounding is added; `n_kinds` is k, `scale_bits`
+        the fractional bits of a value. InvalidProblemError for a sensitivity or a number that is not positive, or
+        bits beyond 1 to 30.
         """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"sensitivity": sensitivity, "n_kinds": kinds, "scale_bits": bits}
@@ -370,6 +376,8 @@ class FromFunction(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen; a subsample has no use where F is no sum over records.
+
+        ``O(1)``; each gain then takes one call of the function.
 
         Raises
         ------

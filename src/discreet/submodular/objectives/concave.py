@@ -54,6 +54,10 @@ def concave_table(values: ArrayLike) -> NDArray[np.int64]:
 
     Rounding keeps the order of numbers, so that rounded increments still fall. Their errors partly cancel.
 
+    ``O(n)`` for each attempt; where rounding leads beyond 1, the unit is made a little smaller and all is rounded
+    again. A table of fewer than two values, values that are not finite, and a first value other than 0 are refused
+    too.
+
     Parameters
     ----------
     values
@@ -225,7 +229,11 @@ class ConcaveOverModular(Objective):
         return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        ``O(n_records)``; all gains then take ``O(n_edges)``. InvalidProblemError for another mask than one boolean
+        for each record.
+        """
         mask = kept_records(records, self.n_records)
         totals = np.zeros(self.n_records, dtype=np.int64)
         if mask is not None:
@@ -289,6 +297,8 @@ def read_numbered(
     """Read pairs of a record, numbered from 0, and an element: records, elements, number of records, valid pairs.
 
     Arrays are ``(m,)``; see :func:`read_edges`.
+
+    `n_elements` is the size of the ground set; without `n_records` it is one more than the largest record.
     """
     labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0

@@ -251,7 +251,9 @@ class Coverage(Objective):
         """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
 
         `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges
-        and bits.
+        and bits. They are in whole records, float64. Other shapes, or values outside [0, 1], are refused.
+
+
         """
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
@@ -345,9 +347,7 @@ class _Reached(GrowingChoice):
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many records each element would newly cover: ``(len(elements), 1)`` int64.
 
-        Words of records times elements.
-
-
+        ``O(len(elements) * n_records / 64)``; `elements` are numbers from 0.
         """
         from discreet.submodular.kernels.gains import covered_gains
 
@@ -524,7 +524,7 @@ def read_bits(scale_bits: object) -> int:
 def clip_to_scale(
     values: ArrayLike, field: str, scale: float = 1.0
 ) -> tuple[NDArray[np.float64], int]:
-    """Clip numbers to [0, scale] and divide by `scale`; NaN counts as 0, and no number is refused.
+    """Clip numbers to [0, scale] and divide by `scale`; NaN counts as 0, no number is refused, other types are.
 
     Returns
     -------
@@ -567,8 +567,8 @@ def read_edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
     """Read pairs of a record and an element, ``(m,)`` each: records, elements, number of records, valid pairs.
 
-    The last array marks the pairs of known records and elements; others do not count, since to refuse them would tell
-    that there are some.
+    Records are any labels, with `n_records` numbers from 0; elements are numbers from 0. The last array marks pairs of
+    known ones; others do not count, since to refuse them would tell that there are some.
 
     Raises
     ------

@@ -100,7 +100,10 @@ class _OfCells(Objective):
         self._f = _increments(self.n_records, most_records)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; raise for a mask of records, since F is no sum over records."""
+        """Start with nothing chosen, ``O(n_records)``; each gain then takes a few passes over the records.
+
+        InvalidProblemError for a mask of records, since F is no sum over records.
+        """
         if records is not None:
             raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
         return _Cells(self, np.zeros(self.n_records, dtype=np.int64))
@@ -290,5 +293,7 @@ class SensorPlacement(_OfCells):
         """Return minus the sum of f over the cells. Private.
 
         In units of ``2^-scale_bits``; `cells` ``(n_records,)`` are the numbers of the records' cells.
+
+        Gaps in the numbers are allowed; ``O(n_records + max(cells))`` time and memory.
         """
         return -self.sum_over(cells)

@@ -155,7 +155,9 @@ class FacilityLocation(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape; of a file, only its header is read.
+        """Check the shape and the type of `source`, a table or the path of a file, of which only the header is read.
+
+        `spec` and `n_elements`, the number of columns, are the public facts.
 
         Raises
         ------
@@ -217,6 +219,8 @@ class FacilityLocation(Objective):
     ) -> Self:
         """Take ``1 - distance / farthest`` for the similarity, 0 beyond.
 
+        One pass over the table, a slice of records at a time.
+
         Parameters
         ----------
         distance
@@ -268,6 +272,9 @@ class FacilityLocation(Objective):
         """Compute the similarity of points, such as rows of features, a slice of records at a time.
 
         It is ``1 - distance / farthest``, or the cosine of two rows, where a negative one counts as 0.
+
+        ``O(n_records * n_elements * dimensions)``. Coordinates of elements must be finite; a similarity of a record
+        that is NaN counts as 0.
 
         Parameters
         ----------
@@ -343,7 +350,11 @@ class FacilityLocation(Objective):
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        ``O(n_records)``; all gains then take one pass over the table. InvalidProblemError for another mask than one
+        boolean for each record.
+        """
         mask = kept_records(records, self.n_records)
         best = np.zeros(self.n_records, dtype=self._S.dtype)
         if mask is not None:
@@ -397,7 +408,7 @@ class _Served(GrowingChoice):
 
 
 def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map a ``.npy`` file into memory, read-only: its header is read now, its entries where they are used.
+    """Map the ``.npy`` file at `path` into memory, read-only: its header is read now, its entries where they are used.
 
     Raises
     ------

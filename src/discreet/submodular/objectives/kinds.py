@@ -82,7 +82,11 @@ class Tagged(Objective):
         self.n_records = pairs.n_records // repeats
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        The cost is that of the function of pairs with `repeats` times as many records. InvalidProblemError for
+        another mask than one boolean for each record.
+        """
         mask = kept_records(records, self.n_records)
         inner = self._pairs.start(None if mask is None else np.repeat(mask, self._repeats))
         return _Paired(self, inner)
@@ -113,7 +117,7 @@ def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[n
     Raises
     ------
     InvalidProblemError
-        If `n_kinds` is not a positive integer.
+        If `n_kinds` is not a positive integer; the message names it ``n_`` and `field`.
     """
     if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
         raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
@@ -125,6 +129,8 @@ def tagged(
     elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
 ) -> NDArray[np.int64]:
     """Number the pairs of edges ``(m,)`` int64: element times kinds plus kind, -1 for an unknown one.
+
+    Elements are from 0 to `n_elements` - 1, kinds from 0 to `n_kinds` - 1, or -1 where unknown.
 
     Raises
     ------
@@ -331,6 +337,8 @@ class ResourceLocation(Objective):
     ) -> Self:
         """Take ``1 - cost / largest`` for the similarity, 0 beyond.
 
+        NaN counts as a similarity of 0. Tables of different shapes, or none, are refused too.
+
         Parameters
         ----------
         costs
@@ -358,7 +366,11 @@ class ResourceLocation(Objective):
         )
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
+
+        ``O(n_kinds * n_records)``; all gains then take one pass over the tables. InvalidProblemError for another mask
+        than one boolean for each record.
+        """
         return _Offered(self, [places.start(records) for places in self._of])
 
 

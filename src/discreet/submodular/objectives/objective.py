@@ -88,7 +88,7 @@ class GrowingChoice(ABC):
         Parameters
         ----------
         elements
-            Which elements; all by default.
+            ``(n,)`` numbers of elements, from 0; all by default. Others are refused.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class GrowingChoice(ABC):
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
-    """Read integers entry by entry as int64, same shape; -1 for an entry that is not an integer, of any type."""
+    """Read integers as int64, same shape; -1 for other entries, and for 2^53 or more outside an integer array."""
     read = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if read.dtype.kind in "iub":
         return np.asarray(np.minimum(read, np.iinfo(np.int64).max)).astype(np.int64)
