@@ -449,3 +449,19 @@ def test_periods_of_pandas_are_dates() -> None:
     )
     made = anonymize(frame, dc.KAnonymity(2, ("born",)))
     assert set(made.table["born"]) == {"1980-Q1", "1990-03"}
+
+
+def test_limits_keep_each_number_and_the_type_that_has_them() -> None:
+    pl = pytest.importorskip("polars")
+    large = 2**53 + 1
+    cases: list[tuple[list[Any], Any, dict[str, Any], list[Any], Any]] = [
+        ([large, 5, None], pl.Int64, {"top": [f"a={large + 9}"]}, [large, 5, None], pl.Int64),
+        ([7, 200], pl.UInt8, {"bottom": ["a=300"]}, [300, 300], pl.Int64),
+        ([80, 90], pl.Int32, {"top": ["a=85.5"]}, [80.0, 85.5], pl.Float64),
+        ([80, 90], pl.Int32, {"top": ["a=85"]}, [80, 85], pl.Int32),
+        ([0.5, 2.5], pl.Float32, {"top": ["a=1"]}, [0.5, 1.0], pl.Float32),
+    ]
+    for values, kind, rules, expected, expected_kind in cases:
+        table = pl.DataFrame({"a": pl.Series(values, dtype=kind)})
+        column = recode(table, Recoding.of(**rules))["a"]
+        assert (column.to_list(), column.dtype) == (expected, expected_kind)

@@ -338,9 +338,8 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
 
     A rule is applied once for each different value of a column.
 
-    Other columns become text. Numbers return to their type by way of float64: integers beyond 2^53 are rounded,
-    limits with a fraction are cut in columns of integers, and numbers outside of the type become missing. Also raises
-    for columns of lists, records or bytes.
+    Other columns become text. Numbers keep their type where it has the limits; columns of integers become those of 64
+    bits otherwise, or floats for limits with a fraction. Also raises for columns of lists, records or bytes.
 
     Raises
     ------
@@ -372,6 +371,10 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
         texts = [None if (one := rule(value)) is None else str(one) for value in values]
         recoded = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)
         if name in limits and cells.dtype.is_numeric():
-            recoded = recoded.cast(pl.Float64).cast(cells.dtype, strict=False)
+            kinds = [cells.dtype, *((pl.Int64, pl.Float64) if cells.dtype.is_integer() else ())]
+            typed = (recoded.cast(kind, strict=False) for kind in kinds)
+            recoded = next(
+                (one for one in typed if one.null_count() == recoded.null_count()), recoded
+            )
         made[name] = recoded.alias(name)
     return replaced(frame, made)
