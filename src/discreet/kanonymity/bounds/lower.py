@@ -149,7 +149,10 @@ class LowerBound:
                 self.value = max(self.value, stage.lower)
 
     def _briefly(self, limits: SearchLimits) -> SearchLimits:
-        """Return the limits of the search for shared cells: a small part of the time if there are many columns."""
+        """Return the limits of the search for shared cells: a small part of the time if there are many columns.
+
+        In tables of more columns than that, the deadline is now where packing the rows would take longer.
+        """
         problem = self.problem
         if problem.m <= LOWER.max_columns_searched_fully:
             return limits
