@@ -215,7 +215,7 @@ def _value_checks(
 
 
 def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Return a column as text, one text for each row; missing values and NaN are empty. Linear in the rows."""
+    """Return a column as text, one text for each row; missing values and NaN are empty. A sort at most."""
     values = values_in(table, name)
     return values.of_rows(values.texts)
 
@@ -443,7 +443,7 @@ def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
     makes a class better or worse depends on the model, so that it is asked of all. Without missing values, a class
     that has no others has no row.
 
-    A list of one to four tables; empty where every value is missing. Linear in rows and in classes times values.
+    One to four tables; a reading without any value is left out. Linear in rows and in classes times values.
     """
     tables = []
     for reading in values.readings():
