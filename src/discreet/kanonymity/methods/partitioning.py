@@ -161,7 +161,8 @@ class _Search:
     def run(self) -> CandidateClasses:
         """Relax, then look for partitions at a growing distance.
 
-        With k of 1 each row is a class; fewer than 2 k rows are one class, of which the loss is the bound. Ends when the time is over, no partition can lose less, or not all classes could be listed.
+        With k of 1 each row is a class; fewer than 2 k rows are one class, of which the loss is the bound. Ends when
+        the time is over, no partition can lose less, or not all classes could be listed.
         """
         if self.k > 1 and self.problem.n >= 2 * self.k:
             self._polish()
