@@ -88,7 +88,11 @@ def arrays_of(problem: Problem) -> Arrays:
 
 
 def columns_as_arrays(columns: Sequence[CodedColumn]) -> Arrays:
-    """Write columns as flat arrays, for loops that have the codes of the rows elsewhere."""
+    """Write columns as flat arrays, for loops that have the codes of the rows elsewhere.
+
+    `codes` is ``(0, m)``; replace it by :func:`with_codes`. ``O(D)`` for D values of all columns, ``O(D log D)`` for
+    taxonomies.
+    """
     kinds, places, peaks, peak = [], [], [], [0]
     no_rows = np.empty((0, len(columns)), dtype=np.int32)
     # As those of a problem are, so that loops are compiled once.

@@ -99,6 +99,9 @@ ROUNDING_PER_ROW = 1e-15
 def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
     """Return a lower bound on the loss of every k-anonymous partition; a suppressed row costs the sum of all weights.
 
+    0 for k = 1, and where the tree would take longer than the time that is left. Raises InvalidProblemError or
+    InfeasibleError as :func:`~discreet.kanonymity.candidate.require_feasible`.
+
     Parameters
     ----------
     problem

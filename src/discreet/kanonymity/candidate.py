@@ -92,6 +92,9 @@ class SearchLimits:
     def share(self, part: float) -> float:
         """Return the deadline for a part of the remaining work, if all threads work.
 
+        The value of the clock at now plus `part`, from 0 to 1, of the remaining seconds times `threads`, but not
+        later than `deadline`; infinite without a limit.
+
         Examples
         --------
         >>> SearchLimits().share(0.5)
@@ -241,6 +244,8 @@ def order_of(problem: Problem, columns: Sequence[int]) -> NDArray[np.int64]:
     """Return the permutation ``(n,)`` int64 that sorts rows by columns, the first most significant.
 
     Ties keep their order.
+
+    `columns` are column numbers, at least one. A sort for each column.
     """
     keys = [problem.narrow(j) for j in reversed(columns)]
     return np.lexsort(keys).astype(np.int64)
@@ -299,6 +304,9 @@ def assign_leftovers(
 
 def audit(labels: NDArray[np.int32], k: int, *, suppress: int = 0) -> Certificate:
     """Count the classes of a partition that are smaller than k, and the suppressed rows, which belong to none.
+
+    Returns two exact checks: classes smaller than k, and suppressed rows beyond `suppress`. Failures are in the
+    certificate, not raised. Linear; numbers of classes without rows are not counted.
 
     Parameters
     ----------

@@ -57,6 +57,9 @@ def read_problem(
 ) -> Problem:
     """Code the quasi-identifiers of a table.
 
+    A sort of each column. InvalidProblemError for an attribute of no quasi-identifier, a column that is not there, or
+    values that its kind cannot have, named by their row.
+
     Parameters
     ----------
     table
@@ -222,6 +225,9 @@ def publish(
     keep: int | None = None,
 ) -> Any:  # noqa: ANN401 - the same kind
     """Write the generalized table: same columns, suppressed rows left out, rows shuffled.
+
+    Returns a table of the kind of `table`, its quasi-identifiers as text; other columns are kept as they are. `table`
+    and `labels` are not changed. A sort of the published rows.
 
     Parameters
     ----------

@@ -125,6 +125,8 @@ class Demand:
         """Mark the classes that fail the demand: booleans ``(classes,)`` from `counts` ``(classes, values)`` of rows.
 
         Linear in the counts, in exact integers.
+
+        InvalidProblemError for a class without rows or a negative count.
         """
         model = self.model
         if isinstance(model, Closeness):
@@ -219,6 +221,9 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
 
 def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark the classes that fail one of the demands, exactly.
+
+    Booleans ``(classes,)``. One sort of the rows and a count of each value in each class, two million counts at a
+    time.
 
     Parameters
     ----------

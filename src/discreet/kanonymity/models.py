@@ -91,6 +91,8 @@ def counts_of(
 ) -> NDArray[np.int64]:
     """Count sensitive values by class.
 
+    ``O(n + n_classes * n_values)`` time, and a table of that size; a code of `n_values` or more is refused too.
+
     Parameters
     ----------
     labels
@@ -181,7 +183,10 @@ class DistinctDiversity:
             raise InvalidProblemError("l", "an integer of 1 or more", self.l)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes with fewer than l values; `counts` are ``(classes, values)``."""
+        """Mark classes with fewer than l values: ``(classes,)`` from `counts` ``(classes, values)``.
+
+        Linear in the counts. InvalidProblemError for a class without rows or a negative count.
+        """
         return _marks(sum(c > 0 for c in row) < self.l for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
@@ -252,7 +257,11 @@ class RecursiveDiversity:
             raise InvalidProblemError("l", "an integer of 1 or more", self.l)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes whose most frequent value is too frequent; `counts` are ``(classes, values)``."""
+        """Mark classes whose most frequent value is too frequent: ``(classes,)`` from `counts` ``(classes, values)``.
+
+        A class with fewer than l values fails. Exact; a sort of each class. InvalidProblemError for a class without
+        rows or a negative count.
+        """
         c = to_fraction(self.c, "c")
         falling = (sorted(row, reverse=True) for row in _rows(counts))
         return _marks(row[0] >= c * sum(row[self.l - 1 :]) for row in falling)
@@ -329,7 +338,11 @@ class Closeness:
         return exact_distances
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes that are farther; `counts` are ``(classes, values)``."""
+        """Mark classes whose distance is above t: ``(classes,)`` from `counts` ``(classes, values)``.
+
+        Linear in the counts, exact. InvalidProblemError as for :meth:`distances`, and for a class without rows or a
+        negative count.
+        """
         t = to_fraction(self.t, "t")
         return _marks(distance > t for distance in self.distances(counts))
 

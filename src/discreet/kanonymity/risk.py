@@ -126,7 +126,12 @@ class Risk:
         return homogeneity_in_words(self.rows, self.homogeneous)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; risks as numbers."""
+        """Plain values for JSON; risks as numbers.
+
+        Keys: ``rows``, ``persons`` (if counted), ``classes``, ``k``, ``l`` and ``t`` by sensitive column,
+        ``homogeneous``, ``class_sizes``, ``unique``, ``prosecutor`` and ``journalist`` with ``highest`` and
+        ``average``, and ``marketer``.
+        """
         return {
             "rows": self.rows,
             **({} if self.persons is None else {"persons": self.persons}),
@@ -156,7 +161,7 @@ _SIZE_BANDS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (10
 def homogeneous_dict(
     homogeneous: Mapping[str, tuple[int, int]],
 ) -> dict[str, dict[str, int]]:
-    """Plain values for JSON, from ``homogeneous`` of :class:`Risk`."""
+    """Return ``{column: {"rows": ..., "classes": ...}}`` for JSON, from ``homogeneous`` of :class:`Risk`."""
     return {
         name: {"rows": rows, "classes": classes} for name, (rows, classes) in homogeneous.items()
     }
@@ -463,6 +468,9 @@ def judge_pairs(  # noqa: PLR0917 - arrays of one length in a fixed order, and t
     whole_meant: NDArray[np.int64],
 ) -> tuple[int, Fraction, tuple[int, int]]:
     """Return the least diversity of classes, the greatest distance of one from the table, and the homogeneous rows.
+
+    Missing values count for the distance, once as stored and once left out, but not as values. A class of missing
+    values alone has diversity 1. The third result is (rows, classes) with one value. A sort of the pairs.
 
     Parameters
     ----------

@@ -146,6 +146,9 @@ def risk_sources(table: Any, quasi_identifiers: Sequence[str]) -> RiskSources:  
 
 
 def _alone(codes: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """Mark rows that no other row agrees with."""
+    """Mark rows that no other row agrees with.
+
+    The result is ``(n,)`` boolean; `codes` holds one ``(n,)`` array for each column. A sort of the rows.
+    """
     labels = joined(codes)
     return np.asarray(np.bincount(labels)[labels] == 1)

@@ -215,7 +215,7 @@ def _value_checks(
 
 
 def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Return a column as text, missing values and NaN as ``None``."""
+    """Return a column as text, one text for each row; missing values and NaN are empty. A sort at most."""
     values = values_in(table, name)
     return values.of_rows(values.texts)
 
@@ -255,6 +255,8 @@ def diversity(
 ) -> NDArray[np.int64]:
     """Count the different values in each class, missing ones left out; 1 for a class without others.
 
+    Returns int64 ``(n_classes,)``. A sort of the rows.
+
     Parameters
     ----------
     classes
@@ -276,7 +278,10 @@ def diversity(
 
 
 def distance_of(classes: Classes, table: Any, name: str) -> Fraction:  # noqa: ANN401 - as above
-    """Return the greatest distance between a class and the table, with missing values as one more value and without."""
+    """Return the greatest distance between a class and the table, with missing values as one more value and without.
+
+    Half the sum of absolute differences of shares, exact, from 0 to 1; see :func:`closeness`. A sort of the rows.
+    """
     values = values_in(table, name)
     codes = values.meaning_codes()[values.codes]
     present = codes >= 0
@@ -291,6 +296,9 @@ def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) 
     r"""Return for each class half the sum of absolute differences of shares between it and the table.
 
     .. math:: \frac{1}{2} \sum_v \left| \frac{c_v}{n_c} - \frac{s_v}{n} \right|
+
+    Exact fractions from 0 to 1, in the order of the classes; missing values count as one more value, and no number
+    may be negative. A sort of the rows.
 
     Parameters
     ----------
@@ -417,7 +425,11 @@ def _coded(
     names: Sequence[str],
     attributes: Sequence[Attribute],
 ) -> Problem:
-    """Return the coded problem of a published table; columns without an attribute have the kind of their values."""
+    """Return the coded problem of an original table or a population.
+
+    Columns without an attribute get the kind of their values. Its columns are the quasi-identifiers `names`, in that
+    order. A sort of each column. InvalidProblemError for columns that are not there.
+    """
     stated = {attribute.name: attribute for attribute in attributes}
     columns = {name: column_of(table, name) for name in names}
     kinds = [stated.get(name) or _kind(name, columns[name]) for name in names]
@@ -430,6 +442,8 @@ def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
     The same number may be stored as 0.0 and -0.0, and nothing as a missing value, as NaN or as empty text. Whether that
     makes a class better or worse depends on the model, so that it is asked of all. Without missing values, a class
     that has no others has no row.
+
+    One to four tables; a reading without any value is left out. Linear in rows and in classes times values.
     """
     tables = []
     for reading in values.readings():
@@ -466,7 +480,10 @@ def _covering(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
-    """Return the kind of a column by its values: numeric, dates of one format, or categorical. One pass."""
+    """Return the kind of a column by its values: numeric, dates of one format, or categorical. One pass.
+
+    Numeric also where all values are missing; ``None`` is missing, and so is empty text when dates are recognized.
+    """
     kinds = {type(value) for value in values if value is not None}
     numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
     if numbers:

@@ -163,7 +163,11 @@ class DualBound:
         return self.done
 
     def _round(self, limits: SearchLimits) -> int | None:
-        """Solve, search a trial point, and give how many classes joined; ``None`` where the time ended it."""
+        """Solve, search a trial point, and give how many classes joined; ``None`` where the time ended it.
+
+        Also raises the lower bound and moves the trial's center. 0 means that the search found no class that the
+        program lacks.
+        """
         solved = self._solved(limits)
         if solved is None:
             return None
@@ -215,7 +219,10 @@ class DualBound:
         return self._model
 
     def _look_at_nearest(self) -> None:
-        """Take as multipliers the distances within which each row has k rows, itself counted: they overpay none."""
+        """Take as multipliers the distances within which each row has k rows, itself counted: they overpay none.
+
+        Sets the multipliers and the lower bound; all pairs of points are compared, without a time limit.
+        """
         from discreet.kanonymity.kernels.boxes import crowded
 
         self.best = np.empty(self.points.n)
@@ -271,7 +278,10 @@ class DualBound:
         return np.where(rows > 0, points, -1).astype(np.int32), rows
 
     def _append(self, points: NDArray[np.int32], rows: NDArray[np.int32]) -> int:
-        """Add a row to the program for each new class, points and their rows ``(classes, places)``; return how many."""
+        """Add a row to the program for each new class, points and their rows ``(classes, places)``; return how many.
+
+        Classes that the program has are left out; `points` are padded with -1. A sort of each class.
+        """
         from scipy import sparse
 
         if not len(points):

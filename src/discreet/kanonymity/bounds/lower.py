@@ -149,7 +149,11 @@ class LowerBound:
                 self.value = max(self.value, stage.lower)
 
     def _briefly(self, limits: SearchLimits) -> SearchLimits:
-        """Return the limits of the search for shared cells: a small part of the time if there are many columns."""
+        """Return the limits of the search for shared cells: a small part of the time if there are many columns.
+
+        The deadline is now if packing the rows would take longer than that part; few columns leave `limits` as they
+        are.
+        """
         problem = self.problem
         if problem.m <= LOWER.max_columns_searched_fully:
             return limits

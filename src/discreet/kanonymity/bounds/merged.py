@@ -188,7 +188,10 @@ class ValueMerging:
             self._take_together()
 
     def packed(self) -> Packed | None:
-        """Return the packed rows, the columns with most values first; these are dropped until the rows fit."""
+        """Return the packed rows, the columns with most values first; these are dropped until the rows fit.
+
+        ``None`` if no column has two members or more. A sort of the different rows.
+        """
         open_columns = [at for at, cover in enumerate(self.covers) if cover.members.shape[1] > 1]
         if not open_columns:
             return None

@@ -88,7 +88,10 @@ class Relaxed:
 
 
 def incidence(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
-    """Return the sparse ``(classes, n)`` matrix that is 1 where a class has a row."""
+    """Return the sparse ``(classes, n)`` matrix that is 1 where a class has a row.
+
+    `classes` are ``(classes, places)`` rows, padded with -1.
+    """
     from scipy import sparse
 
     member = classes >= 0

@@ -299,7 +299,11 @@ class _Program:
         return min(split, key=lambda key: (abs(split[key] - 0.5), key), default=None)
 
     def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
-        """Return the pairs of rows that share classes fractionally in solution `x` ``(classes,)``, with fractions."""
+        """Return the pairs of rows that share classes fractionally in solution `x` ``(classes,)``, with fractions.
+
+        Keys are (row, row), the smaller first, values strictly between 0 and 1; only classes with a fractional value
+        count. Empty for ``None``.
+        """
         together: dict[tuple[int, int], float] = {}
         if x is None:
             return together

@@ -131,7 +131,10 @@ def _mean(T: Largest, used: int) -> float:
 
 @part
 def _class_cost(A: Arrays, T: Largest, used: int) -> float:
-    """Cost of the cells of the points that are kept."""
+    """Return the cost of one row of the class of the first `used` points in ``T.point``, weights included.
+
+    `used` is 1 or more. ``O(m used)``, for a set column ``O(used^2)``.
+    """
     total = 0.0
     for a in range(len(A.kind)):
         lo = hi = A.codes[T.point[0], a]

@@ -34,7 +34,10 @@ class MedianParts(NamedTuple):
 
 @kernel
 def start_parts(A: Arrays, k: int) -> MedianParts:
-    """Begin with all rows as one part."""
+    """Begin with all rows as one part, to be cut; `k` is the least class size.
+
+    ``O(n)`` memory, and one entry a value.
+    """
     n, m = A.codes.shape
     stack = np.empty((n // max(k, 1) + 2, 2), dtype=np.int64)
     stack[0, 0], stack[0, 1] = 0, n

@@ -178,7 +178,10 @@ def best_partition(
 
 @kernel
 def least_loss(n: int, W: Subsets) -> float:
-    """Return the least cost of the rows of the last :func:`best_partition`, ties not preferred."""
+    """Return the least cost of `n` rows in the classes of `W`, which :func:`best_partition` filled; writes ``W.least``.
+
+    Infinite if no classes partition the rows. ``O(2^n classes)``.
+    """
     full = (1 << n) - 1
     W.least[1 : full + 1] = np.inf
     W.least[0] = 0.0

@@ -126,6 +126,8 @@ def runs_of_classes(labels: NDArray[np.int32], least: int) -> list[NDArray[np.in
     """Return the row indices of runs of classes in the order of their labels, at least `least` rows in each run.
 
     `labels` is ``(n,)``, from 0 without gaps. A sort.
+
+    One run of all rows where there are fewer than twice as many.
     """
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels))

@@ -202,6 +202,8 @@ def _components(n: int, joined: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Label `n` rows ``(n,)`` int32 that pairs join, directly or by others.
 
     `joined` ``(n (n - 1) / 2,)`` is by pair.
+
+    Labels from 0, by the least row of each component. Pairs are in the order (0, 1), (0, 2), ..., (1, 2), ....
     """
     root = list(range(n))
 

@@ -47,6 +47,9 @@ class Mondrian:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Split until no part can be split or the time is over; a part that is left becomes a class.
 
+        InvalidProblemError or InfeasibleError as for :func:`~discreet.kanonymity.candidate.require_feasible`. Demands
+        and suppression are not considered; there is no lower bound.
+
         Complexity
         ----------
         ``O(m n log(n / k))`` looks and a sort of each part.

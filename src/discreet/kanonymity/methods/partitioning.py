@@ -159,7 +159,11 @@ class _Search:
         return self.problem.n > 2 * self.method.neighbors
 
     def run(self) -> CandidateClasses:
-        """Relax, then look for partitions at a growing distance."""
+        """Relax, then look for partitions at a growing distance.
+
+        With k of 1 each row is a class; fewer than 2 k rows are one class, of which the loss is the bound. Ends when
+        the time is over, no partition can lose less, or not all classes could be listed.
+        """
         if self.k > 1 and self.problem.n >= 2 * self.k:
             self._polish()
             relaxed = self._relax()
@@ -180,7 +184,10 @@ class _Search:
         return self.candidate()
 
     def candidate(self) -> CandidateClasses:
-        """Return the best partition and bound so far."""
+        """Return the best partition and bound so far.
+
+        Its note says that no partition loses less where loss and bound agree up to rounding.
+        """
         proved = self.loss - self.lower <= 2 * RELATIVE_TOLERANCE * self.loss
         note = "Classes were priced, listed and branched upon" + (
             "; no partition loses less." if proved else "; time or memory ended the proof."
@@ -199,7 +206,11 @@ class _Search:
         )
 
     def _look(self, relaxed: Relaxed, width: float) -> float:
-        """Search the partitions within `width` of the bound; return the next width, 0 at the end."""
+        """Search the partitions within `width` of the bound; return the next width, 0 at the end.
+
+        Halves `width` while the classes cannot all be listed in time; updates the incumbent, the lower bound and the
+        cuts. 0 also if a halved width was searched or the listing failed.
+        """
         open_gap = max(self.loss - relaxed.lower, 0.0)
         wanted = min(width, open_gap)
         listed = self._listed(relaxed, wanted)
@@ -227,7 +238,11 @@ class _Search:
         return PARTITIONING.width_factor * width
 
     def _improve(self) -> None:
-        """Partition classes and the nearest to them anew, part after part, as long as that helps."""
+        """Re-solve a class with its nearest classes, part after part, in place; keep what lowers the loss.
+
+        Large tables alone. Ends when a third of the time is left, when ``n // k`` parts in a row gave nothing, or
+        when the search is done.
+        """
         if not self._is_large:
             return
         in_vain, row = 0, 0
@@ -269,9 +284,10 @@ class _Search:
     def _listed(self, relaxed: Relaxed, width: float) -> Pricing:
         # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
         # more, so that rounding leaves no class of such a partition out.
-        """List the classes whose reduced cost leaves room for a better partition, `width` below the incumbent.
+        """List the classes that a partition losing at most `width` more than the relaxed bound can have.
 
-        Takes a quarter of the time that is left.
+        Those with a reduced cost of at most `width` less the relaxation's ``mu``. Takes a quarter of the time that is
+        left; the result is not complete if time or room ended first.
         """
         below = width - relaxed.mu + 1e-9 * self.loss
         seconds = self.limits.left / 4

@@ -140,6 +140,8 @@ def code_column(
 ) -> tuple[CodedColumn, NDArray[np.int32]]:
     """Number the values of a column as its kind demands.
 
+    Codes are int32 ``(n,)``. A sort of the different values, and for numbers that are not dense one of all rows.
+
     Parameters
     ----------
     attribute

@@ -337,9 +337,10 @@ def _rounded(
 
 
 def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
-    """Return the widths of the intervals, the narrowest first; one stated width is made wider, times 2 and 5 in turn.
+    """Return the widths of the intervals, the narrowest first, as exact fractions; several stated widths are kept.
 
-    Until all `numbers` are in one interval.
+    One stated width is followed by wider ones, times 2 and 5 in turn, until all `numbers` are in one interval or
+    there are 40 widths.
     """
     steps = list(levels.steps)
     if len(steps) > 1 or not numbers:
@@ -367,9 +368,10 @@ def _text(number: Fraction) -> str:
 
 
 def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArray[np.int64]:
-    """Return how many units each node holds, ``(nodes,)``: values, numbers or days.
+    """Return the size of each node, int64 ``(nodes,)``: codes for prefixes, finest intervals for rounded numbers.
 
-    `ordered` are the keys of the leaves.
+    For dates: its days divided by those of the shortest leaf, rounded down, 1 or more; the root spans from the first
+    to the last decade. `ordered` are the keys of the leaves, in order.
     """
     sizes = np.asarray(tree.leaf_counts, dtype=np.int64).copy()
     if isinstance(levels, Dates):
@@ -408,6 +410,8 @@ def _depths(tree: Tree) -> list[int]:
 
 def spans_of(levels: Levels, values: Sequence[Any], text: str) -> NDArray[np.bool_]:
     """Mark which finest values a published cell covers, booleans ``(values,)``, read from its text alone.
+
+    ``"*"`` covers all values, an empty text the missing ones alone, and a text that cannot be read nothing. Linear.
 
     Parameters
     ----------

@@ -78,7 +78,10 @@ class Cells:
         return int(self.lo[cell]), int(self.hi[cell])
 
     def covers(self, cell: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return for each of `codes` whether the cell covers it."""
+        """Return for each of `codes` whether the cell covers it.
+
+        `cell` is the place of a text in `texts` of :meth:`of`; `codes` and the result, booleans, are ``(rows,)``.
+        """
         if self.marks is not None:
             return np.asarray(self.marks[cell, codes])
         return np.asarray((codes >= self.lo[cell]) & (codes <= self.hi[cell]))
@@ -191,7 +194,10 @@ def values_in(table: Any, name: str) -> Values:  # noqa: ANN401 - as above
 
 
 def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number the different tuples of codes from 0 without gaps, in lexicographic order: ``(n,)`` int64."""
+    """Number the different tuples of codes from 0 without gaps, in lexicographic order: ``(n,)`` int64.
+
+    All arrays are ``(n,)``, 0 or more, and at least one is required. A sort of the rows.
+    """
     labels, size = codes[0], int(codes[0].max(initial=0)) + 1
     for column in codes[1:]:
         width = int(column.max(initial=0)) + 1

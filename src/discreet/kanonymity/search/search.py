@@ -274,7 +274,10 @@ def _check(
     suppress: float,
     threads: int,
 ) -> None:
-    """Raise InvalidProblemError for a gap, share, time limit or number of threads out of range."""
+    """Raise InvalidProblemError for a gap, share, time limit or number of threads out of range.
+
+    `suppress` is a share in [0, 1), booleans refused; `gap` and `time_limit` may be ``None``.
+    """
     relative_gap(gap)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
@@ -373,7 +376,11 @@ class _Run:
         )
 
     def bound(self, share: float) -> None:
-        """Raise the lower bound for a part of the time left; without a limit, until the bound ends by itself."""
+        """Raise the lower bound for a part of the time left; without a limit, until the bound ends by itself.
+
+        The limit is `share`, from 0 to 1, of the seconds left. The incumbent guides the bound where there is one and
+        no demand.
+        """
         limits = SearchLimits.within(share * self.limits.left)
         labels = None if self.best is None or self.demands else self.best.labels
         try:
@@ -424,7 +431,10 @@ class _Run:
             self.bound(1.0)
 
     def take(self, method: Method, *, several: bool = False) -> None:
-        """Run a method and learn what it found; where several are run, splitting has a part of the time."""
+        """Run a method and learn what it found; where several are run, splitting has a part of the time.
+
+        Starts from the incumbent and audits the result as :meth:`learn` does, which raises for an invalid partition.
+        """
         from discreet.kanonymity.methods.top_down import TopDown
 
         start = None if self.best is None else self.best.labels
@@ -473,7 +483,11 @@ class _Run:
         self.learn(Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start)))
 
     def learn(self, candidate: CandidateClasses) -> None:
-        """Audit a partition, and keep it if it loses less."""
+        """Audit a partition, and keep it if it loses less.
+
+        Records a step and calls `on_step`. Its lower bound counts only where no row may be suppressed.
+        CertificateError for a class smaller than k, too many suppressed rows, or a class that fails a demand.
+        """
         audit(candidate.labels, self.k, suppress=self.limits.suppress).raise_for_failure()
         if self.demands:
             few = int(failing_classes(self.demands, candidate.labels.astype(np.int64)).sum())
