@@ -284,8 +284,12 @@ def test_a_plan_without_sense_is_refused_in_a_sentence(change: dict[str, Any], s
 
 def test_a_frame_has_no_table_beside_it() -> None:
     data = from_records(PEOPLE, regions=LISTED, **TABLE)
-    with pytest.raises(InvalidProblemError, match="unit: expected None beside a Frame"):
-        plan(data.frame, PERSON, unit="home")
+    for given in ({"unit": "home"}, {"max_quantity": 2}, {"refuse_rows": True}):
+        (name,) = given
+        with pytest.raises(
+            InvalidProblemError, match=f"{name}: expected its default beside a Frame"
+        ):
+            plan(data.frame, PERSON, **given)
     with pytest.raises(InvalidProblemError, match="regions: expected None beside GroupSizes"):
         release(data, PERSON, regions=LISTED)
     with pytest.raises(InvalidProblemError, match=r"source: .*got None"):

@@ -271,8 +271,7 @@ def plan(
 ) -> Plan:
     """Decide once all that public inputs can decide about a release of counts by region and size.
 
-    Linear in the regions and the rows of public tables. Beside a Frame `max_quantity`, `declare_regions`, `root` and
-    `refuse_rows` have no effect.
+    Linear in the regions and the rows of public tables.
 
     Parameters
     ----------
@@ -351,9 +350,11 @@ def plan(
         facts: dict[str, object] = {"columns": columns, "unit": unit, "size": size}
         facts["quantity"] = quantity
         facts |= {"person": person, "max_size": max_size, "public_units": public_units}
+        facts |= {"refuse_rows": refuse_rows or None, "declare_regions": declare_regions or None}
+        facts["max_quantity"] = None if max_quantity == 1 else max_quantity
         for name, value in facts.items():
             if value is not None:
-                raise InvalidProblemError(name, "None beside a Frame", type(value).__name__)
+                raise InvalidProblemError(name, "its default beside a Frame", type(value).__name__)
         frame = regions
     else:
         from discreet.hierarchy.regions import (

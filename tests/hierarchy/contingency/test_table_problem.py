@@ -265,7 +265,9 @@ def test_counts_that_do_not_fit_are_refused_without_values() -> None:
         made.release(PEOPLE)
     with pytest.raises(InvalidProblemError, match="dataset"):
         made.release(CellCounts(frame, np.zeros((2, 6), dtype=int)), dataset="x")
-    with pytest.raises(InvalidProblemError, match="columns: expected None beside a TableFrame"):
+    with pytest.raises(
+        InvalidProblemError, match="columns: expected its default beside a TableFrame"
+    ):
         plan(frame, GUARANTEE, columns=["state"])
 
 

@@ -357,10 +357,22 @@ def plan(
     check_guarantee(guarantee)
     chosen = Descent() if method is None else method
     if isinstance(regions, TableFrame):
-        facts = {"columns": columns, "domain": domain, "marginals": marginals, "shares": shares}
+        facts: dict[str, object] = {
+            "columns": columns,
+            "domain": domain,
+            "by": by,
+            "person": person,
+        }
+        facts |= {"marginals": marginals, "shares": shares, "levels": levels, "total": total}
+        facts |= {"workload": workload, "workload_levels": workload_levels, "loss": loss}
+        facts |= {
+            "max_rows": None if max_rows == 1 else max_rows,
+            "refuse_rows": refuse_rows or None,
+        }
         for name, value in facts.items():
             if value is not None:
-                raise InvalidProblemError(name, "None beside a TableFrame", type(value).__name__)
+                expected = "its default beside a TableFrame"
+                raise InvalidProblemError(name, expected, type(value).__name__)
         return TablesPlan(regions, guarantee, chosen)
     if domain is None:
         raise InvalidProblemError("domain", "the attributes with all their categories", "None")
