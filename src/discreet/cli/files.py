@@ -245,7 +245,7 @@ _BESIDE = len(".discreet.json") + len("..12345678.part")
 
 
 def _fits(path: Path) -> bool:
-    """Return whether the system takes the name of a path, and the longer ones of what is written beside it.
+    """Return whether the system takes the name of a path, and the longer ones of files that are written beside it.
 
     Tested before a budget is charged for the file.
     """

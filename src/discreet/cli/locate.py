@@ -279,7 +279,7 @@ def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
 
 def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOption) -> None:
     # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
-    """Print a report with what it cost, rounded up, and the guarantee of what drew it, as text or JSON.
+    """Print a report with what it cost, rounded up, and the guarantee of the mechanism that drew it, as text or JSON.
 
     `mechanism` is the server's present one; where another drew the report, the stored guarantee is printed, if known.
     """

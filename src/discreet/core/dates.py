@@ -144,7 +144,7 @@ def day_of(value: object, form: str) -> int | None:
 def formats_of(values: Iterable[object]) -> list[str]:
     """List the formats that all texts among the values have, in the order of :data:`FORMATS`.
 
-    Empty where there is none. A format is left out where a usual one, of which it is a variant, fits as well. Dates
+    Empty where there is none. A format is left out where the usual one that it varies fits as well. Dates
     fit every format; without any text, all usual formats are listed. One match for each text and format that is still
     left.
 

@@ -64,7 +64,7 @@ class MethodRecord:
             raise InvalidProblemError(self.name, "a guarantee, or why there is none", came)
 
     def make(self, **options: object) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
-        """Load the method and make it; `options` are its fields, and those that are not named have their defaults.
+        """Load the method and make it; `options` are its fields, and others have their defaults.
 
         The first call imports its module.
 

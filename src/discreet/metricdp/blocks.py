@@ -151,7 +151,7 @@ class Partition:
 def partitioner_name(name: str) -> str:
     """Return the name of a partitioner as the paper spells it, whatever the case of `name`.
 
-    InvalidProblemError for a name that is none of :data:`PARTITIONERS`.
+    InvalidProblemError for a name that is not in :data:`PARTITIONERS`.
 
     Examples
     --------

@@ -144,7 +144,7 @@ def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str
 def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
     """Write each line's name at its right end, and push names apart that would overlap.
 
-    `ends` are x, y, name and color of the last point of each line; those that are not finite have no name. Call it
+    `ends` are x, y, name and color of the last point of each line; points that are not finite have no name. Call it
     when the limits of the axes are final.
     """
     low, high = ax.get_ylim()

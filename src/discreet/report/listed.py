@@ -354,7 +354,7 @@ def _columns(
 def _row(entry: Entry, lower: float | None) -> list[str]:
     """Return the nine cells of an entry's row, in the order of `_HEAD`; `lower` is the best bound at its epsilon.
 
-    What is None is an empty text; losses and budgets are rounded up.
+    None becomes an empty text; losses and budgets are rounded up.
     """
     return [
         entry.method,

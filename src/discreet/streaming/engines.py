@@ -110,7 +110,7 @@ class LocalEngine:
         """Run the steps 0 to ``count - 1`` of a kind, in their order with one thread, else in several threads.
 
         `on_done` is called with the number of steps done so far. Raises InvalidProblemError, MemoryError or
-        SolverError, by what a step left in the workspace; steps that have not begun are then cancelled.
+        SolverError, by the error that a step left in the workspace; steps that have not begun are then cancelled.
         """
         if self.threads == 1 or count == 1:
             for number in range(count):

@@ -79,7 +79,7 @@ def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict
 
     `known`: what may be published, such as ``"counts"``, to its files, each with what it holds. A release is a dict
     of ``name`` of its folder, ``kind``, ``when`` in UTC, ``guarantee`` as a sentence, and ``files``, pairs of a name
-    and what it holds, of those that are there. Reads one small record a release; ``guarantee`` says if it cannot be
+    and what it holds, of the files that exist. Reads one small record a release; ``guarantee`` says if it cannot be
     read.
     """
     releases = []

@@ -71,7 +71,7 @@ def read_nodes(table: object) -> dict[str, tuple[float, float]]:
 def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -> Edges:
     """Read edges, in the order of the table; edges are left out if an end is not among the nodes.
 
-    `table` has ``u``, ``v``, ``length``, ``oneway`` and ``geometry``, as far as known; `nodes` are as of
+    `table` has ``u``, ``v``, ``length``, ``oneway`` and ``geometry``, where known; `nodes` are as of
     :func:`read_nodes`, ``None`` if edges have their own courses. Lengths are in the unit of the table. Linear.
 
     Raises

@@ -193,7 +193,7 @@ def net_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     F: NDArray[np.float64],
     size: NDArray[np.float64],
 ) -> None:
-    """Add up, in float64, what valid multipliers add to each reduced cost, and the magnitudes of what is added.
+    """Add up, in float64, what valid multipliers add to each reduced cost, and the magnitudes of the added terms.
 
     ``L`` holds the multipliers p in the layout of ``D``, and ``F`` and ``size``, both ``(control points, reports)``,
     get the sums. Whatever p is, q is taken as its length, the least that is valid, with a margin for what floats err
