@@ -15,7 +15,7 @@ import pytest
 from numba.core import event
 
 from discreet.core import jit
-from discreet.core.jit import Compiled, clock, compiling, inlined, kernel, part
+from discreet.core.jit import Compiled, clock, compiling, disjoint, inlined, kernel, part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,7 +182,7 @@ def test_a_compiler_without_these_parts_is_left_as_it_is(tmp_path: Path) -> None
     assert vars(other._cache) == {"cache_path": str(tmp_path)}
 
 
-@pytest.mark.parametrize("way", [inlined, part])
+@pytest.mark.parametrize("way", [inlined, disjoint, part])
 def test_what_kernels_call_computes_what_it_says(way: Any) -> None:
     inner = way(_twice)
 
@@ -193,7 +193,7 @@ def test_what_kernels_call_computes_what_it_says(way: Any) -> None:
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("way", [inlined, part])
+@pytest.mark.parametrize("way", [inlined, disjoint, part])
 def test_what_has_no_entry_from_python_says_so(way: Any) -> None:
     """It would end the process otherwise."""
     inner = way(_twice)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core import printed
-from discreet.core.printed import one_line
+from discreet.core.printed import first_of, one_line
 
 
 @given(st.text(max_size=50))
@@ -85,3 +85,9 @@ def test_what_is_long_is_cut_and_says_so() -> None:
 )
 def test_each_number_is_rounded_to_its_own_side(shown: object, expected: object) -> None:
     assert shown == expected
+
+
+def test_a_list_says_whether_there_are_more() -> None:
+    assert first_of(range(1, 11)) == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
+    assert first_of(list("abc"), 2) == "a, b and more"
+    assert not first_of([])

@@ -124,7 +124,7 @@ def test_a_plain_kernel_takes_small_arrays_alone(monkeypatch: pytest.MonkeyPatch
     plain = jit.kernel(total)
     # As compiled code does, it warns of no overflow.
     assert plain(np.array([4])) == 0
-    assert jit.inlined(total) is jit.expanded(total) is total
+    assert jit.inlined(total) is jit.expanded(total) is jit.disjoint(total) is total
     with pytest.raises(SolverError, match="numba: not installed"):
         plain(np.zeros(jit.PLAIN_MOST + 1, dtype=np.int64))
 

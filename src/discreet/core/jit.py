@@ -233,20 +233,25 @@ def disjoint(function: F) -> F:
 
     Without numba, the function itself is returned.
     """
+    options = {"forceinline": True, "nogil": True, "pipeline_class": _disjoint_passes(), **_WITHIN}
+    return _without_entry(_not_kept(function, **options))
+
+
+def _disjoint_passes() -> Any:  # noqa: ANN401 - numba has no types
+    """Return numba's usual passes, with arguments declared not to overlap; ``None`` without numba."""
     if not has_compiler():
-        return function
+        return None
     with _loading():
         from numba.core.compiler import Compiler
 
     class Disjoint(Compiler):
-        """The usual passes, with arguments declared not to overlap."""
+        """The usual passes."""
 
-        def define_pipelines(self) -> Any:  # noqa: ANN401 - numba has no types
+        def define_pipelines(self) -> Any:  # noqa: ANN401 - as above  # pragma: no cover - numba calls it
             self.state.flags.noalias = True
             return super().define_pipelines()  # type: ignore[no-untyped-call] # as above
 
-    options = {"forceinline": True, "nogil": True, "pipeline_class": Disjoint, **_WITHIN}
-    return _without_entry(_not_kept(function, **options))
+    return Disjoint
 
 
 def expanded(function: F) -> F:
