@@ -178,9 +178,10 @@ def _known_version(meta: Mapping[str, Any], kind: str) -> None:
 
 
 def _decode(name: str, body: bytes) -> NDArray[Any]:
-    """Return a ``.npy`` array as a copy in native order; its type is known by its name.
+    """Return a ``.npy`` array as a copy in native order; its type is known by its name, one of :data:`TYPES`.
 
-    `name` is with or without the ending. Raises InvalidProblemError for another version, type, order or size.
+    `name` is with or without the ending; KeyError for another one. Linear in the bytes. InvalidProblemError for
+    another version, type, order or number of entries, ValueError for a damaged header or a part of an entry.
     """
     buffer = io.BytesIO(body)
     version = np.lib.format.read_magic(buffer)

@@ -147,7 +147,11 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
 
     @property
     def scales(self) -> tuple[Fraction | None, ...]:
-        """The scale of the noise of each region: of Laplace noise, or the variance parameter of Gaussian noise."""
+        """The scale of the noise of each region, ``(n_regions,)`` fractions in the order of the tree.
+
+        Linear in the regions. Of Laplace noise it is b, of Gaussian noise the variance parameter sigma^2. ``None``:
+        the share of the region is 0, and it is not measured at all (not: published without noise).
+        """
         return node_scales(
             self.frame,
             self.method.kind,

@@ -227,7 +227,9 @@ def labels_of(order: ArrayLike, sizes: ArrayLike) -> NDArray[np.int32]:
 
 
 def without_gaps(labels: ArrayLike) -> NDArray[np.int64]:
-    """Return the labels renumbered from 0 without gaps, in the same order: ``(n,)`` int64. Labels are 0 or more.
+    """Return the labels renumbered from 0 without gaps, in the order of their values: ``(n,)`` int64.
+
+    Labels are integers of 0 or more, not checked. ``O(n + largest label)`` time and memory.
 
     Examples
     --------

@@ -285,9 +285,11 @@ def finish(space: Workspace, number: int) -> None:
 def _in_batches(
     space: Workspace, plan: LargePlan, union: Sequence[int], rows: int
 ) -> Iterator[pl.DataFrame]:
-    """Yield the columns that are carried along, in batches in the order of the parts.
+    """Yield the columns carried along, ``plan.other``, of the rows of parts `union`, in the order of the parts.
 
-    One empty frame if there are none. `rows` is the number of rows of all parts of `union`.
+    `rows` is the number of rows of these parts. A batch has ``plan.batch`` rows or more, up to one routed table above
+    that; the last has the rest. Where no column is carried along, one frame without columns or rows is yielded.
+    Each row is read once; one batch is in memory.
     """
     import polars as pl
 

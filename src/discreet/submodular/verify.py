@@ -211,9 +211,11 @@ def _holds(line: AccountLine, selection: Selection) -> bool:
 
 
 def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
-    """Return the guarantee that a rule proves for the draws and the loss of a line, rounded up.
+    """Return a guarantee that the rule of `line` proves for its draws and loss, or ``None``; a few fractions.
 
-    ``None`` if the rule proves none, or not the kind of guarantee that the line claims.
+    By basic composition or of bounded range it is the least one, converted from zCDP one rounded up at the claim's
+    delta. The other rules decide whether the claim of `line` follows, and return it as it is. ``None``: it does not
+    follow, the rule is unknown, or it proves another kind of guarantee than is claimed.
     """
     k, loss, relation, claim = line.draws, line.loss, statement.neighbors, line.guarantee
     zero = ZeroConcentratedDP(k * loss**2 / 8, relation)  # type: ignore[arg-type] # it refuses strange ones

@@ -450,9 +450,9 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
     path
         The file.
     mark
-        What :func:`look` gave.
+        What separates its cells: a comma, semicolon, tab or bar, as :func:`look` returned it.
     argument
-        The argument that named it.
+        The argument that named the file, for the message.
     row_by_row
         Whether rows are read by the rule of :mod:`discreet.tables.keys`: then a quote that is not closed is refused
         alone, since such a file has no rows.
@@ -460,7 +460,7 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
     Raises
     ------
     InvalidProblemError
-        With the line in which the first such row begins.
+        With the line in which the first such row begins, or for text in another encoding.
 
     Complexity
     ----------

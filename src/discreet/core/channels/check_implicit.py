@@ -53,7 +53,7 @@ _SLICE = 1 << 20
 def verify_anchored(
     channel: AnchoredChannel, guarantee: MetricDP, *, totals_share: Exact
 ) -> Certificate:
-    r"""Verify a channel against all pairs of its space that a guarantee binds, without a table.
+    r"""Verify a channel against all pairs of its space that a guarantee binds; no table of the channel is made.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def verify_anchored(
     Raises
     ------
     InvalidProblemError
-        For another unit than that of the space, or a share that is not between 0 and 1.
+        For another unit than that of the space, a share that is not between 0 and 1, or balls without a radius beyond
+        5120 secrets.
 
     Guarantee
     ---------
@@ -84,7 +85,8 @@ def verify_anchored(
     Complexity
     ----------
     One comparison for each entry of a ball and each neighbor of its secret, and the row totals where the share is below
-    one half.
+    one half. Up to 5120 secrets also the matrix of distances, ``8 n^2`` bytes and up to ``O(n^3)`` at its first access,
+    and ``O(n^2 dimensions)`` to compare it with the points.
 
     Examples
     --------

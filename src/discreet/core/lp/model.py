@@ -282,7 +282,11 @@ class LinearModel:
 
 
 def _elastic(program: LinearProgram) -> LinearProgram:
-    """Least total violation of the rows, within the bounds of the variables: always feasible, never unbounded."""
+    """Return the program of the least total violation of the rows of `program`, within the bounds of its n variables.
+
+    Its variables are these n, which cost nothing, and then what each of the m rows lacks, and what it exceeds: ``n +
+    2 m``, all continuous. Linear in the entries. Always feasible, never unbounded.
+    """
     from scipy import sparse
 
     n, m = program.n_variables, program.n_rows

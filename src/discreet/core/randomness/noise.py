@@ -229,7 +229,9 @@ def _draw_pairs(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDA
 def _draw_remainders(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
     """Draw from ``0, ..., block - 1`` with probability proportional to ``exp(-u / scale)``, exactly: int64 ``(size,)``.
 
-    By rejection: a few rounds of coins.
+    `block` is at most ``scale / 16``, not checked: a larger one may overflow, or be rejected nearly always. By
+    rejection of uniform numbers: each is accepted with probability ``exp(-1 / 16)`` or more, so that a few rounds are
+    expected.
     """
     t, s = scale.numerator, scale.denominator
     remainders = np.empty(size, dtype=np.int64)

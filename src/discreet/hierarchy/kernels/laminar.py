@@ -387,9 +387,10 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 ) -> None:
     """Replace the centers, in place, by the best counts in their windows, for the `roots` given, or free ones.
 
-    Arrays are as of :func:`tops`; ``roots`` is ``(sizes,)`` or empty. The cost is linear in all windows on average.
-
-    Windows have `half` steps of `step` groups on either side; `ys` is ``(sizes, nodes)``.
+    `children` is ``(nodes + 1,)``: region r has the children ``children[r], ..., children[r + 1] - 1``. `ys` is
+    ``(sizes, nodes)``, the noisy counts; `centers`, of the same shape, are counts in units of `step`; `weights` is
+    ``(nodes,)``. Windows have `half` units on either side. `roots` is ``(sizes,)``, the counts of the root in units
+    of `step`, or empty. All are int64. The cost is linear in all windows on average.
     """
     for s in range(len(ys)):
         x = centers[s]

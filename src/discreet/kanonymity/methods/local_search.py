@@ -129,7 +129,11 @@ class LocalSearch:
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    """Return labels with each class of 2k rows or more split into classes of k to 2k - 1, which loses nothing.
+    """Return labels ``(n,)`` with classes of 2k rows or more split into classes of k to 2k - 1; no loss rises.
+
+    `labels` are 0, 1, ... without gaps, each of k rows or more (others fail or are joined), and -1 for suppressed rows,
+    which stays. Rows of a class are cut in the order of their codes, the first column first. Classes are numbered anew
+    without gaps. A sort of the rows: ``O(n m log n)``.
 
     Examples
     --------

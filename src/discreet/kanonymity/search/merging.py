@@ -42,7 +42,8 @@ def merge_failing(
     limits
         When to stop choosing by loss: from then on all failing classes become one, with as many others as it needs.
     window
-        Number of classes, by their labels, among which a partner is looked for; ``None`` for all.
+        Number of classes, by their labels, among which a partner is looked for, the class itself included: 2 or more;
+        ``None`` for all.
 
     Returns
     -------
@@ -51,7 +52,8 @@ def merge_failing(
 
     Complexity
     ----------
-    ``O(m w)`` for each merge among w classes, and the cost of `failing` for the classes that were merged.
+    In each round, in which a class takes part in one merge at most, ``O(n (m + log n))``, one call of `failing`, and
+    ``O(m w)`` for each failing class with w classes tried.
 
     Examples
     --------

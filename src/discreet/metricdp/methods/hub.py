@@ -132,10 +132,12 @@ class TailsAndHub:
         stop: float | None,
         threads: int,
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the optimal heights ``(k,)``, or the best private ones within the time, and the number of programs.
+        """Return the heights ``(k,)`` that minimize ``gain @ heights`` or the best so far, and the number of programs.
 
-        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the objective, `decay` ``(n, n)`` is ``e^-nats``;
-        `stop` is in seconds of the clock, ``None`` for no limit. A linear program a round, on `threads` threads.
+        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the change of the loss for a height of 1, negative;
+        `decay` ``(n, n)`` is ``e^-nats``; `stop` is in seconds of the clock, ``None`` for no limit. Up to eight linear
+        programs, the first of n rows, each later one with up to n rows more, on `threads` threads; the best so far is
+        returned where these or the time end. LimitReachedError or SolverError if the first program is not solved.
         """
         from discreet.core.lp import LinearModel, LinearProgram
         from discreet.core.lp.program import SMALLEST_ENTRY

@@ -79,8 +79,10 @@ class BadanidiyuruVondrak(Rounds):
     def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
         """Return a function from the counts of draws so far to the marginals of the multilinear extension there.
 
-        Each call takes a closed form, or else `samples` random sets, each with the gains of all elements. `plan` is
-        unused.
+        It takes ``(n_elements,)`` int64: e is in the random set R with probability ``counts[e] / rounds``. It returns
+        ``E[F(R + e)] - E[F(R)]`` as ``(n_elements,)`` int64 scores, and a Fraction: the value of one of them.
+        Private. Each call takes a closed form, or else `samples` random sets, each with the gains of all elements.
+        `plan` is unused.
         """
         del plan
         return lambda counts: marginals(objective, counts, self.rounds, self.samples, bits)
