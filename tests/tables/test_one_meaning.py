@@ -459,6 +459,9 @@ def test_limits_keep_each_number_and_the_type_that_has_them() -> None:
         ([7, 200], pl.UInt8, {"bottom": ["a=300"]}, [300, 300], pl.Int64),
         ([80, 90], pl.Int32, {"top": ["a=85.5"]}, [80.0, 85.5], pl.Float64),
         ([80, 90], pl.Int32, {"top": ["a=85"]}, [80, 85], pl.Int32),
+        # No cell decides on the type.
+        ([80, 81], pl.Int32, {"top": ["a=85.5"]}, [80.0, 81.0], pl.Float64),
+        ([7, 8], pl.UInt8, {"top": ["a=300"]}, [7, 8], pl.Int64),
         ([0.5, 2.5], pl.Float32, {"top": ["a=1"]}, [0.5, 1.0], pl.Float32),
     ]
     for values, kind, rules, expected, expected_kind in cases:

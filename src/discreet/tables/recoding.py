@@ -339,7 +339,8 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
     A rule is applied once for each different value of a column.
 
     Other columns become text. Numbers keep their type where it has the limits; columns of integers become those of 64
-    bits otherwise, or floats for limits with a fraction. Also raises for columns of lists, records or bytes.
+    bits otherwise, or floats for limits with a fraction, whatever the cells. Also raises for columns of lists, records
+    or bytes.
 
     Raises
     ------
@@ -371,10 +372,15 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
         texts = [None if (one := rule(value)) is None else str(one) for value in values]
         recoded = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)
         if name in limits and cells.dtype.is_numeric():
-            kinds = [cells.dtype, *((pl.Int64, pl.Float64) if cells.dtype.is_integer() else ())]
-            typed = (recoded.cast(kind, strict=False) for kind in kinds)
-            recoded = next(
-                (one for one in typed if one.null_count() == recoded.null_count()), recoded
+            # By the limits, which are public, and by no cell.
+            pairs = (*recoding.top, *recoding.bottom)
+            ends = pl.Series(
+                [_plain(end) for each, numbers in pairs if each == name for end in numbers]
             )
+            wider = () if cells.dtype == pl.UInt64 else (pl.Int64,)
+            kinds = (cells.dtype, *wider) if cells.dtype.is_integer() else ()
+            fitting = (kind for kind in kinds if not ends.cast(kind, strict=False).null_count())
+            kind = next(fitting, pl.Float64) if kinds else cells.dtype
+            recoded = recoded.cast(kind, strict=False)
         made[name] = recoded.alias(name)
     return replaced(frame, made)
