@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.artefact import save_anonymous
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.guarantee import KAnonymity
+from discreet.evaluate.risk import risk
 from discreet.kanonymity import anonymize, verify
 from discreet.kanonymity.models import KMap
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
@@ -21,6 +24,7 @@ from discreet.kanonymity.search.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 KINDS = (Numeric("age"), Categorical("sex"))
 PERSONS = st.tuples(st.integers(20, 29), st.sampled_from("FMX"))
@@ -151,3 +155,13 @@ def test_dates_and_codes_of_a_population_are_read_as_those_of_the_table() -> Non
         k_map=5,
     )
     assert made.certificate.passed
+
+
+def test_an_option_on_a_population_wins_over_the_record_of_the_table(tmp_path: Path) -> None:
+    rows = {"age": [20, 20, 21, 21] * 3, "zip": ["a", "b"] * 6}
+    made = anonymize(pl.DataFrame(rows), KAnonymity(3, ("age", "zip")))
+    save_anonymous(made, tmp_path / "out.csv")
+    judge = partial(risk, tmp_path / "out.csv", ("age", "zip"), population=pl.DataFrame(rows))
+    assert judge(numeric=("age",)) == judge()
+    with pytest.raises(InvalidProblemError, match="zip: expected numbers"):
+        judge(numeric=("zip",))

@@ -93,10 +93,7 @@ def describe(design: MetricDesign) -> dict[str, Any]:
 
 
 def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
-    """Return rows of text about a stored design.
-
-    Name and value; `labels` name isolated secrets, None numbers them.
-    """
+    """Return pairs of a name and a value about a stored design; `labels` name isolated secrets, None numbers them."""
     channel, scope = design.channel, design.guarantee.space_scope
     rows: Rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
     rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports)]

@@ -185,10 +185,7 @@ def locate(options: LocateOptions) -> int:
 
 
 def _check_seconds(wait: float, refresh: float) -> None:
-    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too.
-
-    They are the values of ``--wait`` and ``--refresh``, which may be infinite.
-    """
+    """Raise InvalidProblemError unless ``--wait`` and ``--refresh`` are seconds of 0 or more, `wait` a finite one."""
     for name, seconds, most in (
         ("--wait", wait, sys.float_info.max),
         ("--refresh", refresh, math.inf),

@@ -460,11 +460,11 @@ def _population(
     InvalidProblemError for a file without one of the columns `names`; `show` lets the message list its columns.
     Linear in the people.
     """
-    attributes: list[Attribute] = []
+    recorded: dict[str, Attribute] = {}
     if _is_path(table) and is_table(table) and kind_of(table) == ANONYMOUS:
-        recorded = load_anonymous(table).attributes
-        attributes = [one for one in recorded if one.name in names]
+        attributes = load_anonymous(table).attributes
+        recorded = {one.name: one for one in attributes if one.name in names}
     people = recognize_missing(people, names)[0]
     if _is_path(population):
         _check_columns(people, names, (), show=show)
-    return read_problem(people, names, attributes or list(stated.values()), "ncp")
+    return read_problem(people, names, list((recorded | stated).values()), "ncp")

@@ -115,9 +115,9 @@ def kind_of(series: nw.Series[Any], name: str) -> Attribute:
 
 
 def _values_to_code(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
-    """Return a column of plain numbers as an array ``(n,)``, any other column as a list of Python values.
+    """Return a numeric column of finite numbers only as an array ``(n,)``, any other column as a list of Python values.
 
-    Missing values are ``None``. Raises InvalidProblemError for infinite numbers.
+    In a list missing values are ``None``. InvalidProblemError for infinite numbers in a numeric or rounded column.
     """
     # NumPy has no integers of 128 bits.
     wide = series.dtype in (nw.Int128, nw.UInt128)

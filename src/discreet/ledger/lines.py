@@ -107,7 +107,7 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
     Raises
     ------
     InvalidProblemError
-        If a table, a trigger or a line was changed, or a line is missing.
+        If a line was changed or is missing; from version 2 on also if a table or a trigger was changed.
     """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == 1:

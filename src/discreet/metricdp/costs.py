@@ -74,7 +74,7 @@ class ImplicitCosts:
 
     @property
     def source(self) -> Lengths:
-        """Lengths between the secrets."""
+        """Lengths between the secrets, in stored units; the first use may close a table, ``O(n^3)``, and keep it."""
         from discreet.core.spaces.lengths import TableLengths
 
         space = self.space

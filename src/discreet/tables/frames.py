@@ -274,7 +274,7 @@ def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
 
 
 def _kind(dtype: nw.dtypes.DType) -> str:
-    """Return the type of a column without its fields, categories or time zone, which come from the cells of a file."""
+    """Return "one of" and a column's type, for a message; its fields, categories or time zone would be cells."""
     return f"one of {type(dtype).__name__}"
 
 

@@ -41,7 +41,8 @@ def audit_tables(request: AuditRequest) -> Audit:
     Parameters
     ----------
     request
-        Name of a method with a guarantee in :data:`discreet.kanonymity.methods.METHODS`, and k.
+        k, and the name of a method with a guarantee in :data:`discreet.kanonymity.methods.METHODS`, or none for the
+        default.
 
     Returns
     -------

@@ -168,7 +168,10 @@ def _label(both: tuple[Records, Records], rank: int) -> str:
 
 
 def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> PlannedChoice:  # noqa: ANN401 - any method
-    """Return a method's plan on the coverage of some records, sets of elements; as published without a guarantee."""
+    """Plan a method on the coverage of `records`, sets of elements, under a uniform matroid of rank `rank`.
+
+    For `claim`; a method that is unproven for the matroid is planned without a guarantee, as published.
+    """
     table = np.zeros((len(records), len(_ELEMENTS)), dtype=np.bool_)
     for row, record in enumerate(records):
         table[row, sorted(record)] = True

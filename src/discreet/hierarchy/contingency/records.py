@@ -217,7 +217,8 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
 def keep_rows(table: nw.DataFrame[Any], max_rows: int, key: bytes = b"") -> nw.DataFrame[Any]:
     """Mark the rows of each person that could count, but for `max_rows` at random, with reason 4; return a new table.
 
-    `table` is of :func:`placed_rows`, collected; the key is that of ``nth_rows``, fresh by default. Sorts the rows.
+    `table` is of :func:`placed_rows`, collected; the key is that of ``nth_rows``, fresh by default. The result is
+    sorted by person, reason, leaf and cell, and has the column of ``nth_rows``.
     """
     numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL], key)
     beyond = (nw.col(WHY) == 0) & (nw.col("discreet nth") >= max_rows)

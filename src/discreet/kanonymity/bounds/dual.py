@@ -232,7 +232,7 @@ class DualBound:
         self.lower, self._begun = self._proved(), True
 
     def _start(self) -> LinearModel:
-        """Set up the program with the nearest k rows of each point as a class."""
+        """Set up the program with the nearest k rows of each point as a class, and `ceiling` and `center`."""
         from scipy import sparse
 
         from discreet.core.lp import LinearModel, LinearProgram

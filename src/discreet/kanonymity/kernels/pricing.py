@@ -24,10 +24,12 @@ __all__ = ["PricedClasses", "Room", "all_pairs", "price", "room_for", "triples"]
 
 
 class Room(NamedTuple):
-    """Memory of one search: by depth the box, and the rows that may come next, with what they would cost.
+    """Scratch memory of one search for classes of up to ``D = 2k - 1`` rows; row d is for depth d, of d + 1 rows.
 
-    ``rows[d, : size]``, ``cost[d, : size]`` and ``bound[d, : size]`` are those rows by rising cost, what a row of the
-    class pays once each is added, and what no class with it as its widest has as a reduced cost below.
+    ``member`` ``(D,)`` are the rows; ``lo``, ``hi``, ``different`` and ``part`` ``(D, m)`` the box: least and greatest
+    code, number of different codes, and cost of each column. ``rows``, ``cost`` and ``bound`` ``(D, n)`` are the rows
+    that may come next, by rising cost: number, cost of each row once it is added, and lower bound on the reduced cost
+    of classes whose widest row it is. ``top`` ``(D,)``: largest multipliers, falling, -inf behind them.
     """
 
     k: int

@@ -113,7 +113,7 @@ def _covered(column: CodedColumn, text: str) -> NDArray[np.bool_]:
     values = ["" if value is None else str(value) for value in column.domain]
     if isinstance(column.attribute, Taxonomy):
         return _below(column.attribute, values, text)
-    parts = values if text == "*" else _parts(text)
+    parts = set(values if text == "*" else _parts(text))
     return np.array([value in parts for value in values])
 
 

@@ -100,7 +100,7 @@ class Union:
 
     @property
     def work(self) -> float:
-        """Estimated microseconds for one, as measured for eight columns; only their ratios count."""
+        """Estimated microseconds to improve one union, as measured for eight columns."""
         return 3 + 0.04 * self.rows**2
 
 

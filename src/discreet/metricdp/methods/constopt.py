@@ -138,9 +138,9 @@ class ConstOPT:
         return Candidate("constopt", matrix, None, note, facts)
 
     def _radius(self, nats: NDArray[np.float64], part: Part) -> float:
-        """Return the first free radius in nats, raised by more than rounding errors: ties are included.
+        """Return the free radius of the first program, in nats: `free`, or the largest distance to a nearest neighbor.
 
-        `nats` is ``(n, n)``.
+        Raised by one part in 10^9, so that ties are included. `nats` is ``(n, n)``.
         """
         if self.free is not None:
             return float(part.epsilon * self.free) * (1 + 1e-9)

@@ -231,10 +231,10 @@ def grow(
     draws
         Number of draws.
     among
-        The candidates, from the number of the draw, the elements chosen so far and those that fit. Default: all that
-        fit.
+        The candidates, from the number of the draw, from 0, the elements chosen so far and those that fit. Default:
+        all that fit.
     on_draw
-        Called after each draw with its number.
+        Called after each draw with the number of draws so far.
 
     Returns
     -------

@@ -271,7 +271,7 @@ class Coverage(Objective):
 
 
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
-    """Return the frame of a table of edges, lazy for a plain file; only the wanted columns are read."""
+    """Return the frame of a table of edges with all its columns: lazy for a plain file, else read whole."""
     from discreet.tables.frames import frame_of
 
     if isinstance(source, str | os.PathLike):

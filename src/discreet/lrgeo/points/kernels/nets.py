@@ -193,11 +193,11 @@ def net_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     F: NDArray[np.float64],
     size: NDArray[np.float64],
 ) -> None:
-    """Add up, in float64, what valid multipliers add to each reduced cost, and the magnitudes of the added terms.
+    """Add to ``F`` what valid multipliers add to each reduced cost, and to ``size`` the terms' magnitudes.
 
-    ``L`` holds the multipliers p in the layout of ``D``, and ``F`` and ``size``, both ``(control points, reports)``,
-    get the sums. Whatever p is, q is taken as its length, the least that is valid, with a margin for what floats err
-    by. The other arrays are as of :func:`project_nets`; the cost is ``O(nodes)`` a report.
+    Both are float64 ``(control points, reports)`` and start at 0. ``L`` holds the multipliers p in the layout of
+    ``D``. Whatever p is, q is taken as its length, the least that is valid, with a margin for what floats err by. The
+    other arrays are as of :func:`project_nets`; the cost is ``O(nodes)`` a report.
 
     `kinds` ``(nodes,)``, `points` ``(nodes, 6)`` and `weights` ``(kinds, 3, 6)`` are the stencils, `rho` nats a cell.
     """
