@@ -467,4 +467,4 @@ def _population(
     people = recognize_missing(people, names)[0]
     if _is_path(population):
         _check_columns(people, names, (), show=show)
-    return read_problem(people, names, list((recorded | stated).values()), "ncp")
+    return read_problem(people, names, list({**recorded, **stated}.values()), "ncp")
