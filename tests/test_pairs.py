@@ -356,3 +356,21 @@ def test_of_runs_that_are_killed_at_random_none_leaves_an_undecided_pair(
     assert {each.name for each in path.parent.iterdir()} == {"out.csv", "out.csv.discreet.json"}
     shutil.rmtree(path.parent)
     assert list(tmp_path.iterdir()) == [tmp_path / "rows.csv"]
+
+
+def test_a_signal_that_came_before_an_error_is_handled() -> None:
+    heard: list[int] = []
+    former = signal.signal(signal.SIGTERM, lambda *caught: heard.append(caught[0]))
+
+    def fail_after_a_signal() -> None:
+        with placing_module.uninterrupted():
+            signal.raise_signal(signal.SIGTERM)
+            assert not heard
+            raise OSError("no room")
+
+    try:
+        with pytest.raises(OSError, match="no room"):
+            fail_after_a_signal()
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    assert heard == [signal.SIGTERM]

@@ -132,10 +132,15 @@ def test_a_covering_covers() -> None:
         ([[0, 1, 2]], None, "bases: expected bases of UniformMatroid"),
         ([[0, 1]], [0], "weights: expected a positive integer for each base"),
         ([[0, 1]], [1, 1], "weights: expected a positive integer for each base"),
+        (
+            [[0, 1], [0, 2]],
+            [1.9, 1],
+            "weights: expected a positive integer for each base, got float",
+        ),
         ([], None, "weights: expected a positive integer for each base"),
     ],
 )
-def test_nonsense_is_refused(bases: list[list[int]], weights: list[int] | None, said: str) -> None:
+def test_nonsense_is_refused(bases: list[list[int]], weights: list[Any] | None, said: str) -> None:
     with pytest.raises(InvalidProblemError, match=said):
         swap_round(UniformMatroid(3, 2), bases, weights)
 

@@ -135,8 +135,8 @@ def _mode_of(path: Path) -> int:
 def uninterrupted() -> Iterator[None]:
     """Defer those of Ctrl-C, SIGTERM and SIGHUP that have a Python handler until a few renames are done.
 
-    The handler of the first one runs at the end; later ones are dropped. A signal with the system's own action, such
-    as SIGTERM by default, is not deferred, and outside of the main thread none is.
+    The handler of the first one runs at the end, also if the block raises; later ones are dropped. A signal with the
+    system's own action, such as SIGTERM by default, is not deferred, and outside of the main thread none is.
     """
     waiting: list[tuple[int, Any]] = []
     former: dict[int, Callable[[int, Any], Any]] = {}
@@ -152,8 +152,8 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    if waiting:
-        former[waiting[0][0]](*waiting[0])
+        if waiting:
+            former[waiting[0][0]](*waiting[0])
 
 
 def unwritable(path: Path, error: OSError) -> InvalidProblemError:

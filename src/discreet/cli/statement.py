@@ -174,7 +174,8 @@ class _Secrets:
 def state(file: str | None, places: PlaceOptions, aims: AimOptions) -> DesignStatement:
     """Read the files and options of a problem with a table of distances.
 
-    `file` is the table of places, or None for a grid. Computes all distances: ``O(n^2)`` for at most 5,120 secrets.
+    `file` is the table of places, or None for a grid. Refuses more than 5,120 secrets. ``O(n^2)``, or ``O(n^3)`` where
+    the loss is the distance and secrets are points: then all distances are computed.
 
     Raises
     ------
@@ -189,8 +190,8 @@ def state_any(
 ) -> DesignStatement | ImplicitStatement:
     """Return the statement of a design of up to 131,072 secrets; beyond 5,120 it has no table.
 
-    `file` is the table of places, None for a grid or words; `label` the column of names, None for none. With a table
-    all distances are computed, ``O(n^2)``.
+    `file` is the table of places, None for a grid or words; `label` the column of names, None for none. The cost
+    with a table is that of :func:`state`.
 
     Raises
     ------
@@ -347,8 +348,8 @@ def _space(
 ) -> tuple[MetricSpace, pl.DataFrame | None]:
     """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets.
 
-    `file` is the path of a table, `most` the most secrets. Distances of up to 5,120 secrets are computed, ``O(n^2)``.
-    InvalidProblemError names the option.
+    `file` is the path of a table, `most` the most secrets. No distance is computed yet. InvalidProblemError names the
+    option.
     """
     require_one("PLACES", "a file of places, or --grid", file, places.grid)
     if places.metric is not None and places.metric not in METRICS:
@@ -378,7 +379,7 @@ def _embedded(
 
     InvalidProblemError for options of places, a file beside it, or another metric than those of words.
 
-    `unit` is that of the distances; all of them are computed, ``O(n^2)``.
+    `unit` is that of the distances, none of which is computed yet.
     """
     if file is not None:
         raise InvalidProblemError("PLACES", "none beside --embeddings", repr(file))

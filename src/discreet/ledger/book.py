@@ -307,8 +307,6 @@ class Ledger:
         `release_id` is what the charge returned, `packed` the bytes that :meth:`ReleaseOutputs.pack` rendered. Linear
         in them. An earlier spool of the release is replaced. OSError if the system refuses, InvalidProblemError for
         another id than 20 hexadecimal digits; that the release exists is not checked.
-
-
         """
         spool.write(self._path, release_id, packed)
 

@@ -156,7 +156,7 @@ class Problem:
     def assumed_public(self) -> tuple[PublicInput, ...]:
         """Return the inputs that a design assumes to be public, each with its hash.
 
-        Space, losses, prior, and reports if named. ``O(n k)``.
+        Space, losses, prior, and reports if named. ``O(n k + n^2)``, and at first access the distances.
         """
         n, k = self.n_secrets, self.n_reports
         inputs = [
@@ -231,7 +231,7 @@ def named_loss(
 ) -> NDArray[np.float64]:
     """Compute a named loss of reporting some secrets as others.
 
-    The cost is ``O(a b)``.
+    The cost is ``O(a b)``, and for "distance" at first access that of all distances of the space.
 
     Parameters
     ----------

@@ -313,8 +313,8 @@ class Search:
         self._bound_and_verify("Cheap channels", better=False)
 
     @property
-    def best(self) -> MetricDesign | None:
-        """The best design so far, verified."""
+    def best(self) -> MetricDesign:
+        """The best design so far; its candidates are repaired and verified first, until none with less loss is left."""
         return self._outcome(self._verify_best())
 
     @property

@@ -166,7 +166,7 @@ _AS_THEY_ARE = ("above", "artefact", "below", "curves_note", "loss_name", "loss_
 
 
 def _statements(design: MetricDesign, least: Fraction, noun: str) -> dict[str, Any]:
-    """Return the values of the template that state the guarantee, as texts and numbers by name.
+    """Return the values of the template that state the guarantee: texts, numbers, lists and None, by name.
 
     `least` is the smallest distance between secrets, `noun` names a secret. Reads all probabilities.
     """

@@ -130,7 +130,7 @@ class LocalEngine:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def look(self, space: Workspace) -> None:
-        """There is this process alone."""
+        """Do nothing: no other worker has to share the workspace."""
         del space
 
     def workers(self) -> int:
@@ -142,7 +142,7 @@ class LocalEngine:
         return self.threads
 
     def close(self, space: Workspace) -> None:
-        """Nothing runs on."""
+        """Do nothing: :meth:`run` returns when all steps have ended."""
         del space
 
 

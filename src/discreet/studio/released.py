@@ -77,10 +77,10 @@ def removed_if_empty(place: Path) -> Iterator[None]:
 def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
     """List the kept releases below `root`, the latest first; empty where there is no such folder.
 
-    `known`: what may be published, such as ``"counts"``, to its files, each with what it holds. A release is a dict
-    of ``name`` of its folder, ``kind``, ``when`` in UTC, ``guarantee`` as a sentence, and ``files``, pairs of a name
-    and what it holds, of the files that exist. Reads one small record a release; ``guarantee`` says if it cannot be
-    read.
+    `known`: each kind of release, such as ``"counts"``, to its files, each with a description. A release is a dict of
+    texts: ``name`` of its folder, ``kind`` with a capital (``"Counts"``), ``when`` such as ``"2026-01-31 12:00 UTC"``,
+    ``guarantee`` as a sentence; and of ``files``, pairs of a name and a description, of the files that exist. Reads one
+    small record a release; ``guarantee`` says if it cannot be read.
     """
     releases = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:

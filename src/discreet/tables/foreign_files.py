@@ -328,7 +328,10 @@ def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
 
 
 def _series(name: str, cells: Sequence[Any]) -> pl.Series:
-    """Convert cells of a workbook into a column: of their common type if they have one, else text."""
+    """Convert cells of a workbook into a column: numbers to Float64, times to dates if all are at midnight, else text.
+
+    Booleans, dates and texts keep their type, if the column has one type. Missing cells are null.
+    """
     import polars as pl
 
     kinds = {type(cell) for cell in cells if cell is not None}

@@ -68,7 +68,8 @@ def read_rows(
 ) -> pl.DataFrame:
     """Read microdata from a file of any kind that :data:`discreet.tables.sources.READABLE` lists, cell by cell.
 
-    Returns a table of Polars. CSV is read three times: for zero bytes, for its size, and for its table.
+    Returns a table of Polars. CSV is read three times: for zero bytes, for its size, and for its table; once
+    more if its last column has missing values.
 
     Parameters
     ----------

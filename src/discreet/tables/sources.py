@@ -254,7 +254,7 @@ def _kind_of(source: Path, request: FileRequest) -> tuple[str | None, str, bytes
 
 
 def _recognized(head: bytes) -> str:
-    """Return the kind of a file without a name, by its first bytes."""
+    """Return the kind of a file by its first bytes: a key of `_BEGIN`, or "text"; an old Stata file counts as text."""
     # A version of Stata is one letter, which text may begin with too.
     long = ((kind, tuple(s for s in starts if len(s) > 1)) for kind, starts in _BEGIN.items())
     return next((kind for kind, starts in long if starts and head.startswith(starts)), "text")

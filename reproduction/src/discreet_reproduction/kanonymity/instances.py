@@ -186,17 +186,15 @@ def crashes(rows: int, *, seed: int, data: Path | None) -> Instance:
     return Instance(_CRASH, made_crashes(rows, seed=seed), "made")
 
 
-def health_insurance(columns: int, *, data: Path | None) -> Instance | None:
-    """Give 20,186 person-years of the RAND health insurance experiment, in 4 or 8 columns; ``None`` without its file.
+def health_insurance(columns: int, *, data: Path | None) -> Instance:
+    """Read 20,186 person-years of the RAND health insurance experiment, in 4 or 8 columns.
 
     The file is ``randhie.csv``, in `data` or where the package statsmodels is installed, which carries it.
+    InvalidProblemError without it.
     """
-    file = _rand_file(data)
-    if file is None:
-        return None
     import polars as pl
 
-    table = pl.read_csv(file, infer_schema_length=0).with_columns(
+    table = pl.read_csv(_rand_file(data), infer_schema_length=0).with_columns(
         pl.all().cast(pl.Float64, strict=False)
     )
     table = table.filter(pl.col("educdec").is_not_null()).with_columns(
@@ -209,12 +207,18 @@ def health_insurance(columns: int, *, data: Path | None) -> Instance | None:
     return Instance(names, table.select(names).to_numpy(), "RAND health insurance experiment")
 
 
-def _rand_file(data: Path | None) -> Path | None:
+def _rand_file(data: Path | None) -> Path:
     spec = find_spec("statsmodels")
     homes = [] if data is None else [data]
     homes += [
         Path(home) / "datasets" / "randhie" / "src"
         for home in (spec.submodule_search_locations or [] if spec else [])
     ]
-    files = [home / "randhie.csv" for home in homes]
-    return next((file for file in files if file.is_file()), None)
+    for home in homes:
+        if (home / "randhie.csv").is_file():
+            return home / "randhie.csv"
+    expected = (
+        "a folder with randhie.csv, the RAND health insurance experiment, in the public domain; or its carrier: "
+        "pip install statsmodels"
+    )
+    raise InvalidProblemError("--data", expected, "neither")

@@ -84,15 +84,15 @@ class Solved:
 
 
 def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 0.01) -> Solved:
-    """Run the alternating direction method of multipliers.
+    """Fit non-negative tables of children to their estimates by the alternating direction method of multipliers.
 
-    Returns after `rounds` even if the residual, in records, is above `tol`; the result states it, and
-    nothing is raised.
+    Minimizes the squared distance, weighted by `precision`; the tables add up to the parent up to the residual. Returns
+    them with the multipliers of the bounds and the residual, in records; one above `tol` after `rounds` is not raised.
 
     Parameters
     ----------
     task
-        The children of one parent.
+        Estimates and precisions of the children of one parent, and the sums that they have to add up to.
     basis
         The change of basis, in the floats to compute with.
     rounds

@@ -370,10 +370,11 @@ def _least(
     *,
     likeness: float | None,
 ) -> Floats:
-    """Return the numbers t of the proof, rounded down, ``(kinds, targets)``: for entries in regions of each kind.
+    """Bound t of each target table from below, ``(kinds, targets)``; t is defined at the top of this module.
 
-    `prices` are ``(kinds,)``, `weights` ``(kinds, targets)``. `likeness` is that of the cells of replaced rows;
-    ``None`` for added rows. A singular value decomposition for each interaction and block of leaves.
+    `prices` ``(kinds,)`` are those of leaves, zeros elsewhere; `weights` ``(kinds, targets)`` those of variances.
+    `likeness` is that of the cells of replaced rows, ``None`` for added rows. A singular value decomposition for each
+    interaction and block of leaves.
     """
     shape, cells = frame.domain.shape, frame.domain.size
     below: list[list[int]] = [[one] for one in range(len(tree.above))]

@@ -88,7 +88,7 @@ class _Programs:
         self.table = CountCosts(low, np.array(costs, dtype=np.int64))
 
     def share(self, count: int) -> NDArray[np.int64]:
-        """Return the count of each table for the sum `count`: one program more."""
+        """Return the counts ``(children,)`` of least cost with the sum `count`: solves one integer program."""
         return self._choose(count)[1]
 
     def _choose(self, count: int) -> tuple[int, NDArray[np.int64]]:

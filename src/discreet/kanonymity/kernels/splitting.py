@@ -185,7 +185,11 @@ def _count_all(T: PackedTable, lo: int, hi: int, S: Scratch) -> None:
 
 @inlined
 def _present(T: PackedTable, lo: int, hi: int, a: int, S: Scratch, counted: int) -> int:
-    """List the different values of a column and how many rows have each; give how many there are."""
+    """List the values of column `a` in rows `lo` to ``hi - 1``, ascending, with their counts; return their number.
+
+    Writes ``S.lists[VALUE]`` and ``S.lists[COUNT]``. `counted` is 1 if ``S.tally`` has the counts, by `_count_all`,
+    else 0; they are cleared. ``O(s + values)`` for s rows, or a sort where there are more than ``2 s + 16`` values.
+    """
     value, count, tally, spare = S.lists[VALUE], S.lists[COUNT], S.tally, S.lists[SPARE]
     size, first, P = hi - lo, T.columns.start[a], T.words
     values = T.columns.start[a + 1] - first

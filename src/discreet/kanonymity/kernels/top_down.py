@@ -60,9 +60,10 @@ def _greedy(
     R: SplitRoom,
     limit: float,
 ) -> float:
-    """Take the best split of each node below rows `lo` to ``hi - 1`` until there is none; the rows are reordered.
+    """Take the best split of each node below rows `lo` to ``hi - 1`` until there is none.
 
-    Returns the loss of the classes, or anything above `limit`. Linear in rows and columns for each level of splits.
+    Returns the loss of the classes, or anything above `limit`. The rows are reordered, and ``T.bound`` is overwritten:
+    1 in the first row of a class. Linear in rows and columns for each level of splits.
     """
     stack, n, total = R.below, 1, 0.0
     most = max(1, min(1, len(T.wanted.kind)) * len(T.columns.kind))

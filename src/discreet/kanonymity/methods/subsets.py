@@ -64,7 +64,7 @@ def optimum_of(
 ) -> tuple[NDArray[np.int32], float]:
     """Partition a few rows at the least cost; return int32 labels from 0, in the order of `rows`, and the total cost.
 
-    `rows` ``(r,)`` are indices. Time grows exponentially with r.
+    `rows` ``(r,)`` are indices, at most 17, which is not checked. Time and memory ``O(2^r)`` and more.
     """
     labels, loss, _ = _solved(problem, rows, k)
     return labels, loss

@@ -161,10 +161,7 @@ def check_claims(claimed: Claimed) -> list[Check]:
 
 
 def _digest(stated: Claimed) -> str:
-    """Return the SHA-256 of the frame, reach and outline of a claim, in hexadecimal.
-
-    Of the space its guarantee is about.
-    """
+    """Return the SHA-256 of the space of a claim's guarantee (frame, reach and outline), in hexadecimal."""
     east, north = stated.factors
     named = {
         "unit": stated.unit,

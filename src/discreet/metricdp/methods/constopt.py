@@ -193,7 +193,10 @@ class _Form:
         return table
 
     def program(self) -> LinearProgram:
-        """Return the linear program: privacy rows ``x_a - e^s x_b <= 0`` with s >= 0, then row sums."""
+        """Return the linear program in the k scales, then the free entries over e; its cost is divided by the largest.
+
+        Privacy rows ``x_a - e^s x_b <= 0`` with s >= 0, then the n row sums, equal to 1.
+        """
         from scipy.sparse import coo_array
 
         from discreet.core.lp import LinearProgram

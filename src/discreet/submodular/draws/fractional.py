@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import whole_number
 from discreet.core.randomness import as_bits, bernoullis, exponential_mechanism
 from discreet.submodular.objectives.objective import MARGINAL_BITS
 
@@ -155,8 +156,10 @@ def swap_round(
     >>> swap_round(UniformMatroid(3, 2), [[0, 1], [1, 0]])
     (0, 1)
     """
+    for weight in () if weights is None else weights:
+        whole_number(weight, "weights", "a positive integer for each base")
     shares = [1] * len(bases) if weights is None else [int(weight) for weight in weights]
-    if not bases or len(shares) != len(bases) or min(shares) < 1:
+    if not bases or len(shares) != len(bases):
         raise InvalidProblemError("weights", "a positive integer for each base", repr(weights))
     sets = [set(base) for base in bases]
     for base in sets:

@@ -130,7 +130,10 @@ def draw_nested_base(
 
 
 def _groups(matroid: Matroid) -> list[_Group]:
-    """Return the groups of a matroid with their capacities, inner ones first, the complete ground set last."""
+    """Return the groups of a uniform, partition or laminar matroid, inner ones first, the complete ground set last.
+
+    Other matroids are not refused: they get the ground set alone.
+    """
     n = matroid.n_elements
     if isinstance(matroid, LaminarMatroid):
         listed = [(g.tolist(), c) for g, c in zip(matroid.groups, matroid.capacities, strict=True)]
