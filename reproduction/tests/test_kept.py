@@ -88,7 +88,7 @@ def test_a_page_has_the_status_and_the_seconds_of_each_item(paper: str) -> None:
 
 
 def shown(text: str, value: str) -> bool:
-    """Whether a printed number is a value of a table, rounded to the digits that are printed."""
+    """Whether a printed number is a value of a table, rounded to its digits; bounds are rounded outward, up or down."""
     try:
         exact = float(value)
     except ValueError:
@@ -98,7 +98,7 @@ def shown(text: str, value: str) -> bool:
     digits = len(mantissa.partition(".")[2])
     scale = 10.0 ** int(exponent or 0)
     step = scale * 10.0**-digits
-    return any(abs(float(plain) - factor * exact) <= 0.5001 * step for factor in (1.0, 100.0))
+    return any(abs(float(plain) - factor * exact) < step for factor in (1.0, 100.0))
 
 
 def unfounded(cell: str, rows: list[dict[str, str]]) -> list[str]:
