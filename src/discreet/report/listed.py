@@ -16,7 +16,7 @@ from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot import Curve
 from discreet.plot.judges import plot_points
-from discreet.plot.style import BLUE, FAINT, VERMILION, plain
+from discreet.plot.style import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, plain
 from discreet.report.figures import drawn, frontier_svg
 from discreet.report.page import list_chapter
 from discreet.report.region_bars import MAX_BARS
@@ -390,6 +390,8 @@ _RISK_WARNING = (
     "Sizes of classes of a table that is not published are private: this page is then for the curator "
     "alone."
 )
+_BARS = ((BLUE, None), (VERMILION, "///"), (GREEN, "..."), (PURPLE, "xx"), (GREY, "\\\\"))
+"""Color and hatch of the bars of a table, from the last table backwards."""
 
 
 def risk_chapter(
@@ -406,7 +408,7 @@ def risk_chapter(
     ----------
     found
         What :func:`discreet.kanonymity.risk.risk` returned, by the name of the table. **Private** unless the table is
-        published. One table or two.
+        published.
     names
         The quasi-identifiers.
     causes
@@ -437,7 +439,10 @@ def risk_chapter(
             partial(_draw_sizes, found), 6.4, 2.9, label="Share of rows by class size", salt=anchor
         ),
         head=["measure", *found],
-        rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
+        rows=[
+            [label, *(column.get(label, "") for column in columns)]
+            for label in dict.fromkeys(label for column in columns for label in column)
+        ],
         notes=["100 % means that a person is found for certain.", *causes],
     )
 
@@ -445,12 +450,12 @@ def risk_chapter(
 def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
     """Draw into `figure` the share of rows, in percent, in classes of each range of sizes, a bar for each table.
 
-    ValueError for more than two tables.
+    The last table is blue, and colors repeat from the sixth on.
     """
     ax = figure.add_subplot()
     width = 0.8 / len(found)
-    styles = ((VERMILION, "///"), (BLUE, None))[-len(found) :]
-    for at, ((when, one), (color, hatch)) in enumerate(zip(found.items(), styles, strict=True)):
+    for at, (when, one) in enumerate(found.items()):
+        color, hatch = _BARS[(len(found) - 1 - at) % len(_BARS)]
         bands = one.bands()
         places = [place + (at - (len(found) - 1) / 2) * width for place in range(len(bands))]
         heights = [100 * share for _, _, share in bands]
