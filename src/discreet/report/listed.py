@@ -436,7 +436,7 @@ def risk_chapter(
         lead,
         warning=_RISK_WARNING,
         figure=drawn(
-            partial(_draw_sizes, found), 6.4, 2.9, label="Share of rows by class size", salt=anchor
+            partial(_draw_sizes, found), 6.4, 2.9, label="Shares by class size", salt=anchor
         ),
         head=["measure", *found],
         rows=[
@@ -464,8 +464,9 @@ def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
         label.replace(" to ", "\N{EN DASH}").replace(" or more", "+") for label, _, _ in bands
     ]
     ax.set_xticks(range(len(bands)), labels)
-    ax.set_xlabel("rows in the class" if one.persons is None else "persons in the class")
-    ax.set_ylabel("% of rows")
+    unit = "rows" if one.persons is None else "persons"
+    ax.set_xlabel(f"{unit} in the class")
+    ax.set_ylabel(f"% of {unit}")
     if len(found) > 1:
         ax.legend(frameon=False)
     plain(ax)
@@ -484,7 +485,7 @@ def risk_measures(one: Risk) -> dict[str, str]:
         "smallest class: k": printed.count(one.k),
         "middle class": printed.count(one.median),
         "largest class": printed.count(one.largest),
-        "rows that are alone": printed.share(one.unique),
+        f"{'rows' if one.persons is None else 'persons'} that are alone": printed.share(one.unique),
         "prosecutor, worst case": printed.share(one.prosecutor_highest),
         "prosecutor, on average": printed.share(one.prosecutor_average),
         "journalist, worst case": printed.share(one.journalist_highest),
