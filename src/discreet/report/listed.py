@@ -22,7 +22,7 @@ from discreet.report.page import list_chapter
 from discreet.report.region_bars import MAX_BARS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Sized
 
     from matplotlib.figure import Figure
 
@@ -163,8 +163,7 @@ def budget_chapter(
     InvalidProblemError
         Without datasets.
     """
-    if not accounts:
-        raise InvalidProblemError("accounts", "one dataset or more", "none")
+    _refuse_none(accounts, "accounts", "dataset")
     rows = []
     for name, account in accounts.items():
         limit = ", ".join(_amounts(account.limit))
@@ -185,6 +184,12 @@ def budget_chapter(
             *_BUDGET_NOTES,
         ],
     )
+
+
+def _refuse_none(given: Sized, field: str, one: str) -> None:
+    """Raise InvalidProblemError about `field` for an empty collection."""
+    if not given:
+        raise InvalidProblemError(field, f"one {one} or more", "none")
 
 
 def _amounts(guarantee: Guarantee) -> list[str]:
@@ -251,8 +256,7 @@ def comparison_chapter(
     InvalidProblemError
         Without entries.
     """
-    if not entries:
-        raise InvalidProblemError("entries", "one entry or more", "none")
+    _refuse_none(entries, "entries", "entry")
     about, axes = "Expected loss against epsilon", {"unit": unit, "loss_unit": loss_unit}
     figure = frontier_svg(_curves(entries), about, anchor, **axes)
     return list_chapter(
@@ -302,8 +306,7 @@ def frontier_chapter(
     InvalidProblemError
         Without points.
     """
-    if not points:
-        raise InvalidProblemError("points", "one point or more", "none")
+    _refuse_none(points, "points", "point")
     measure = points[0].measure.name
     figure = drawn(
         lambda figure: plot_points(points, parameter=parameter, ax=figure.add_subplot()),
@@ -426,8 +429,7 @@ def risk_chapter(
     InvalidProblemError
         Without risks.
     """
-    if not found:
-        raise InvalidProblemError("found", "one risk or more", "none")
+    _refuse_none(found, "found", "risk")
     columns = [risk_measures(one) for one in found.values()]
     lead = _RISK_LEAD.format(names=", ".join(names))
     return list_chapter(
