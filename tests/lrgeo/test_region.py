@@ -129,7 +129,7 @@ def test_regions_come_back_from_json_and_an_altered_one_is_refused() -> None:
 )
 def test_plain_values_that_are_no_region_are_refused(change: dict[str, Any]) -> None:
     data = {**GRID.to_dict(), **change} if change else {}
-    with pytest.raises(InvalidProblemError, match="^region: expected a mapping"):
+    with pytest.raises(InvalidProblemError, match="^(region|roads): expected a mapping"):
         Region.from_dict(data)
 
 
