@@ -10,6 +10,7 @@ import copy
 import io
 import json
 import zipfile
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -34,7 +35,8 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.guarantee import KAnonymity, MetricDP
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.tree import Tree
-from discreet.hierarchy.contingency import CellCounts, plan
+from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame, plan
+from discreet.hierarchy.contingency.groups import read_domain
 from discreet.kanonymity.problem import (
     Categorical,
     Dates,
@@ -144,8 +146,16 @@ def _region_tables(folder: Path) -> Iterator[tuple[str, Any]]:
         columns=["state", "county"],
         domain=frame.domain,
     )
-    for planned in (uneven, plan(frame, guarantee)):
-        counts = np.zeros((len(planned.frame.tree.leaves), frame.domain.size), dtype=np.int64)
+    listed = {"age": ["0-17", "18+"]}
+    grown = {"of": "age", "groups": {"minor": ["0-17"], "adult": ["18+"]}}
+    shares = {(0,): (Fraction(1, 4),) * 2, (0, 1): (Fraction(1, 4),) * 2}
+    tree = Tree.from_paths([("a",), ("b",)])
+    coarsened = TableFrame(tree, read_domain({**listed, "grown": grown}), shares)
+    residuals = TableFrame(tree, Domain.read({**listed, "sex": ["F", "M"]}), shares, residuals=True)
+    more = (plan(one, guarantee) for one in (coarsened, residuals, frame))
+    for planned in (uneven, *more):
+        shape = len(planned.frame.tree.leaves), planned.frame.domain.size
+        counts = np.zeros(shape, dtype=np.int64)
         counts[0, 0] = 50
         made = planned.release(CellCounts(planned.frame, counts), keep_measurements=True)
         save_counts(made, folder / "t.csv")

@@ -17,6 +17,7 @@ from discreet.ledger import Ledger
 from ledgers import ONE, finish, make, names_in, start
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 STATED = {"command": "counts", "version": "0", "parameters": {"method": "m"}}
@@ -113,6 +114,23 @@ def test_a_release_that_is_given_up_stays_charged(tmp_path: Path) -> None:
     assert (state(ledger), ledger.spooled(ID)) == ("forgotten", None)
     assert spent(ledger) == 1
     assert names_in(tmp_path) == ["ledger.db"]
+
+
+@pytest.mark.parametrize("end", [Ledger.forget, lambda ledger, one: ledger.complete(one, {})])
+def test_the_end_of_a_release_that_read_nothing_is_refused_and_its_spool_stays(
+    tmp_path: Path, end: Callable[[Ledger, str], None]
+) -> None:
+    ledger = opened(tmp_path)
+    ledger.spool(ID, b"counts")
+    with pytest.raises(InvalidProblemError, match="that began to read.*, got one that is reserved"):
+        end(ledger, ID)
+    assert (state(ledger), ledger.spooled(ID)) == ("reserved", b"counts")
+    with pytest.raises(InvalidProblemError):
+        end(ledger, "0" * 20)
+    ledger.begin_reading(ID)
+    ledger.complete(ID, {"out.csv": "00"})
+    end(ledger, ID)
+    assert ledger.release(ID)[1].outputs == {"out.csv": "00"}
 
 
 def test_a_damaged_spool_is_not_recovered(tmp_path: Path) -> None:

@@ -98,6 +98,21 @@ def test_bad_input_is_refused_by_name(
     assert said.out == ""
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--gap", "0.2"], ["--threads", "2"], ["--allow-unprotected"], ["--time-limit", "9"]),
+        *(["--radius", "2"], ["--cell", "2"], ["--loss", "squared"], ["--reports", "x.csv"]),
+    ],
+)
+def test_options_of_a_design_are_refused_with_a_mechanism(
+    capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    said = say(capsys, "compare", "hierarchy", "--epsilon", "1", *option)
+    assert said.status == 2
+    assert f"{option[0]}: expected none with hierarchy" in said.err
+
+
 def test_an_interrupt_leaves_what_was_compared(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,20 @@ def test_the_doctor_has_a_cure_for_each_thing_that_it_misses(
         assert re.search(said, done.out), done.out
 
 
+def test_the_doctor_makes_no_folder(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "doctor"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": str(kept)},
+        check=False,
+        timeout=120,
+    )
+    assert re.search(rf"compiled code +none yet in {re.escape(str(kept))}", done.stdout)
+    assert not kept.exists()
+
+
 def test_the_doctor_sees_folders_that_cannot_be_written(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "discreet", "doctor", "--json"],

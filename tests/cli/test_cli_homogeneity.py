@@ -43,3 +43,27 @@ def test_the_command_and_the_curator_s_page_say_how_many_rows_have_one_diagnosis
         found = [tuple(map(int, one)) for one in WORDS.findall(text)]
         assert found == ([(sum(alike), 40, len(alike))] if alike else [])
     assert alike or seed == 1
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("seed", range(2))
+def test_the_curator_s_page_counts_persons_where_persons_were_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(seed)
+    rows = pl.DataFrame({"who": np.arange(60) // 3, "age": rng.integers(20, 24, 20).repeat(3)})
+    rows.write_csv("p.csv")
+    line = "anonymize p.csv -k 4 --quasi age --person who -o out.csv --curator-report c.html"
+    assert say(capsys, *line.split()).status == 0
+    persons = pl.read_csv("out.csv.persons.private.csv")["who"]
+    published = pl.read_csv("out.csv", infer_schema=False).with_columns(persons)
+    before, after = (
+        table.group_by("age").agg(pl.col("who").n_unique())["who"].min()
+        for table in (rows, published)
+    )
+    page = html.unescape(re.sub(r"<[^>]+>", " ", Path("c.html").read_text(encoding="utf-8")))
+    page = " ".join(page.split())
+    assert f"Persons in the smallest class {before} {after}" in page
+    assert re.search(r"All \d+ classes have 4 persons or more", page)
+    assert "Persons that are alone" in page

@@ -14,12 +14,16 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits, UniformSource, as_bits, discrete_laplaces
 from discreet.core.tree import Tree
+from discreet.evaluate.attack import membership, reconstruction
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE
 from discreet.evaluate.attack.membership import attack_membership, membership_limit
 from discreet.evaluate.attack.reconstruction import (
     attack_levels,
     attack_repeated_counts,
     fit_levels,
 )
+from discreet.evaluate.attack.request import AttackRequest
+from discreet.evaluate.simulate.attacks import attack_counts
 from discreet.hierarchy.measure import Measured, measure, truth
 from discreet.hierarchy.problem import GroupSizes
 from discreet.submodular import Coverage, UniformMatroid
@@ -239,3 +243,24 @@ def test_what_makes_no_sense_is_refused(census: tuple[GroupSizes, GroupSizes]) -
     ):
         with pytest.raises(InvalidProblemError):
             wrong()
+
+
+@pytest.mark.parametrize(("failure", "used"), [(0.2, 0.2), (DEFAULT_FAILURE, 0.05)])
+def test_trials_and_failure_are_those_of_every_attack_on_counts(
+    monkeypatch: pytest.MonkeyPatch, failure: float, used: float
+) -> None:
+    given: list[tuple[int, float]] = []
+    for module, name in (
+        (reconstruction, "attack_repeated_counts"),
+        (reconstruction, "attack_levels"),
+        (membership, "attack_membership"),
+    ):
+        run = getattr(module, name)
+
+        def noted(*args: Any, run: Any = run, **more: Any) -> Any:
+            given.append((more["trials"], more["failure"]))
+            return run(*args, **more)
+
+        monkeypatch.setattr(module, name, noted)
+    attack_counts(AttackRequest("hierarchy", epsilon="1", trials=40, failure=failure))
+    assert given == [(40, used), (40, used), (40, failure)]

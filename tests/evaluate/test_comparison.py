@@ -44,6 +44,14 @@ def test_losses_and_bounds_are_those_of_design(entries: list[Entry]) -> None:
     assert entries[6].lower is None
 
 
+def test_a_bound_of_0_that_the_loss_reaches_is_kept() -> None:
+    known = Problem(GRID.space, utility_loss="euclidean", prior=(1.0, *[0.0] * 8))
+    methods = {"best": None, "exponential": Exponential()}
+    best, exponential = compare_methods(known, ASKED, methods, [Fraction(1)])
+    assert (best.loss, best.lower) == (0.0, 0.0)
+    assert exponential.lower is None
+
+
 def test_nothing_keeps_more_than_was_asked_for(entries: list[Entry]) -> None:
     for entry in entries:
         if entry.loss is not None:

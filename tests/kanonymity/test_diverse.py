@@ -269,6 +269,21 @@ def test_merging_unites_whole_classes_until_none_fails(
         assert len(np.unique(np.stack([before, labels]), axis=1)[0]) == before.max() + 1
 
 
+def test_labels_are_numbered_anew_however_large_they_are() -> None:
+    assert without_gaps([2**62, 3, 2**62, 7]).tolist() == [2, 0, 2, 1]
+    assert without_gaps([]).tolist() == []
+
+
+@pytest.mark.parametrize(("least", "window"), [(2, 1), (21, None)])
+def test_merging_without_a_partner_is_refused(least: int, window: int | None) -> None:
+    problem, _ = table(20, 1)
+    singles = np.arange(20, dtype=np.int32)
+    with pytest.raises(InvalidProblemError, match="all rows as one class meet, and a window of 2"):
+        merge_failing(
+            problem, singles, lambda one: np.bincount(one[one >= 0]) < least, window=window
+        )
+
+
 def test_what_cannot_be_asked_is_refused() -> None:
     problem, demand = table(20, 1)
     with pytest.raises(InvalidProblemError, match="distinct, entropy or recursive"):

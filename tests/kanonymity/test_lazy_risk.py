@@ -106,6 +106,6 @@ def test_the_page_of_a_risk_draws_the_distribution_of_class_sizes() -> None:
     after = risk({"age": ["[20, 32]"] * 5}, ["age"])
     for tables in ({"risk": before}, {"before": before, "after": after}):
         body = make_chapter("risk", tables, names=["age"]).body
-        assert "Share of rows by class size" in body
+        assert "Shares by class size" in body
         assert body.count("5\N{EN DASH}9<") == 1
         assert ("before</text>" in body) == (len(tables) > 1)

@@ -162,6 +162,19 @@ def test_splitting_large_classes_loses_nothing(n: int, k: int, seed: int) -> Non
     assert problem.loss_of(split) <= problem.loss_of(whole) + 1e-9
 
 
+@settings(max_examples=25)
+@given(labels=st.lists(st.integers(-1, 5), min_size=1, max_size=20), k=st.integers(1, 4))
+def test_classes_are_split_within_themselves_and_small_ones_stay(labels: list[int], k: int) -> None:
+    before = np.array(labels, dtype=np.int32)
+    split = split_large(mixed(len(labels), 1), before, k)
+    assert set(split.tolist()) - {-1} == set(range(split.max() + 1))
+    assert (split < 0).tolist() == (before < 0).tolist()
+    for label in range(split.max() + 1):
+        (old,) = set(before[split == label].tolist())
+        rows = int((split == label).sum())
+        assert k <= rows < 2 * k or rows == labels.count(old) < k
+
+
 def best_with_suppression(problem: Problem, k: int, most: int) -> float:
     """The optimum over all choices of suppressed rows."""
     best = np.inf

@@ -111,6 +111,16 @@ def test_a_bound_without_time_is_that_of_the_first_part(monkeypatch: pytest.Monk
     assert 0 < lower < 0.5
 
 
+@pytest.mark.parametrize("slope", [(1.0, 0.0), (0.0, 1.0), (0.3, 0.7)])
+@pytest.mark.parametrize("n", [1, 2, 16])
+def test_places_on_one_line_are_bounded(n: int, slope: tuple[float, float]) -> None:
+    points = np.outer(np.random.default_rng(n).permutation(n), slope)
+    space = MetricSpace.from_points(points, unit="km")
+    lower = bound_by_parts(space, points, 0.0, skewed(n), PER_KM.epsilon)
+    best = best_channel(Problem(space, utility_loss="euclidean", prior=skewed(n)), PER_KM)
+    assert 0.9 * best.upper <= lower <= best.upper
+
+
 def test_secrets_at_one_decimeter_become_one_place() -> None:
     points = np.concatenate([scattered(12), scattered(12) + 1e-6])
     costs = ImplicitCosts(MetricSpace.from_points(points, unit="km"), "euclidean")

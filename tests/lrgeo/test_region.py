@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,6 +121,15 @@ def test_regions_come_back_from_json_and_an_altered_one_is_refused() -> None:
     assert Region.from_dict(data).digest == GRID.digest
     data["places"][0][0] += 1
     with pytest.raises(InvalidProblemError, match="digest"):
+        Region.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"places": 3}, {"places": [[1, 2], [3]]}, {"roads": 5}, {"origin": [1]}]
+)
+def test_plain_values_that_are_no_region_are_refused(change: dict[str, Any]) -> None:
+    data = {**GRID.to_dict(), **change} if change else {}
+    with pytest.raises(InvalidProblemError, match="^(region|roads): expected a mapping"):
         Region.from_dict(data)
 
 

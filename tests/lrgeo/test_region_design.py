@@ -34,6 +34,12 @@ def test_a_design_lies_between_the_bounds_of_the_whole_problem(epsilon: str) -> 
     assert made.status == "gap reached"
 
 
+@pytest.mark.parametrize("way", [np.inf, np.nan, -1.0])
+def test_travel_that_is_no_distance_is_refused(way: float) -> None:
+    with pytest.raises(InvalidProblemError, match=r"travel: expected finite.*at \(0, 1\)"):
+        travel_loss(np.array([[0.0, way], [1.0, 0.0]]), [0])
+
+
 def test_targets_make_another_mechanism_and_the_prior_counts() -> None:
     guarantee = MetricDP(2, "km")
     plain = design(GRID, guarantee, method="one-step", scope="places")

@@ -139,6 +139,13 @@ def test_regions_with_roads_come_back_from_json_and_are_drawn() -> None:
     assert kinds == ["Point"] * region.K + ["MultiLineString"] * 2
 
 
+def test_roads_with_stops_at_other_places_are_refused() -> None:
+    stated = Region.from_roads(NODES, EDGES, spacing="0.3").to_dict()
+    for stops in (stated["roads"]["stops"][1:], stated["roads"]["stops"][::-1]):
+        with pytest.raises(InvalidProblemError, match="roads: expected stops that are the places"):
+            Region.from_dict({**stated, "roads": {**stated["roads"], "stops": stops}})
+
+
 def without(table: dict[str, list[Any]], name: str) -> dict[str, list[Any]]:
     return {key: column for key, column in table.items() if key != name}
 

@@ -22,7 +22,8 @@ from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.bounds.local import Plan
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.kernels import primal_dual as _kernels
-from discreet.metricdp.kernels.primal_dual_step import LANES, move, pull, push
+from discreet.metricdp.kernels.primal_dual_step import move, pull, push
+from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
@@ -276,7 +277,7 @@ def test_what_vector_instructions_compute_is_what_python_computes() -> None:
     n, m = 5, 4
     ends = np.array([[0, 1], [1, 2], [0, 4], [3, 4]], dtype=np.int32)
     sizes = (n, n, 2 * m, 2 * m, n, 1, n, n, n, n)
-    tables = [(rng.random((rows, LANES)) - 0.3).astype(np.float32) for rows in sizes]
+    tables = [(rng.random((rows, REPORTS_PER_BLOCK)) - 0.3).astype(np.float32) for rows in sizes]
     again = [table.copy() for table in tables]
     a, rates = np.float32(0.6), (np.float32(0.3), np.float32(0.25), np.float32(0.75))
 

@@ -118,3 +118,8 @@ def test_the_schema_says_what_is_read() -> None:
     assert form["required"] == list(SOUND[HealthMessage])
     assert form["properties"]["protocol"]["minimum"] == form["properties"]["protocol"]["maximum"]
     assert form["properties"]["mechanism"]["anyOf"][1] == {"type": "null"}
+
+
+def test_a_kind_of_message_that_is_not_known_is_refused() -> None:
+    with pytest.raises(InvalidProblemError, match="kind: expected one of health.* 'healthz'"):
+        read_message("healthz", SOUND[HealthMessage])

@@ -20,6 +20,7 @@ from discreet.submodular.matroids.representable import (
     LinearMatroid,
     TransversalMatroid,
 )
+from discreet.submodular.matroids.stored import matroid_from_dict
 from discreet.testing import assert_matroid
 
 Family = frozenset[frozenset[int]]
@@ -264,3 +265,16 @@ def test_crossing_groups_are_seen_behind_a_third() -> None:
         LaminarMatroid(5, [[0], [0, 1], [1, 2, 3]], [1, 1, 1])
     with pytest.raises(InvalidProblemError, match="nested or disjoint"):
         LaminarMatroid(6, [[0, 1], [0, 1, 2], [1, 2, 3, 4]], [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        *({}, {"kind": "uniform"}, {"kind": "dual", "matroid": 3}, 7),
+        *({"kind": "direct-sum", "matroids": 5}, {"kind": "linear", "vectors": [[1, 0], [1]]}),
+        {"kind": "uniform", "n_elements": [1], "rank": 2},
+    ],
+)
+def test_plain_values_that_are_no_matroid_are_refused(stated: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="^matroid: expected a mapping"):
+        matroid_from_dict(stated)

@@ -118,7 +118,8 @@ def test_the_body_of_a_question_is_not_read() -> None:
 
 def test_a_body_that_comes_too_slowly_is_given_up() -> None:
     status, said, _ = ask(Guard(Behind(), Limits(body_seconds=0.05)), b"a", b"b", pause=0.04)
-    assert (status, "within 0.05 seconds" in said["message"]) == (408, True)
+    assert (status, said["error"]) == (408, "too-slow")
+    assert "within 0.05 seconds" in said["message"]
 
 
 def test_a_body_that_is_cut_off_is_refused() -> None:

@@ -72,6 +72,8 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
     mechanism = options.places in FRONTIERS and options.grid is None
     report = options.report
     if mechanism:
+        stated = (*options.of(PlaceOptions), "loss", "prior", "reports")
+        options.refuse(stated, f"none with {target}")
         check_outputs({"--report": report})
     else:
         epsilon = given.get("epsilon")

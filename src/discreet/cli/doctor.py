@@ -15,7 +15,7 @@ from discreet.cli.calls import from_options
 from discreet.cli.options import JsonOption
 from discreet.cli.output import Status, emit
 from discreet.core.extras import install_command, missing_packages
-from discreet.core.jit import has_compiler
+from discreet.core.jit import has_compiler, user_cache
 from discreet.core.printed import in_columns
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def doctor(options: JsonOption) -> Status:
 def findings() -> Iterator[Symptom]:
     """Yield the state of each part of the installation.
 
-    Imports the kernels, makes the folder of the compiled code if it is missing, and writes and deletes a file there.
+    Nothing is written, no kernel is loaded.
     """
     yield Symptom("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
     yield Symptom("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
@@ -123,29 +123,26 @@ def _version(package: str) -> str:
 def _cache() -> Symptom:
     """Return the symptom "compiled code": missing without a compiler, a folder to cache in, or cached functions.
 
-    Searches the folder of the package, or that of NUMBA_CACHE_DIR, for cached functions.
+    Searches the first of the folders where numba may cache that can be written.
     """
     name = "compiled code"
     if not has_compiler():
         cure = "pip install numba; without it, small inputs alone"
         return Symptom(name, "missing", "there is no compiler", cure)
-    from discreet.core.kernels import distances
-
-    kernels = (getattr(one, "_cache", None) for one in vars(distances).values())
-    folders = (getattr(one, "cache_path", None) for one in kernels)
-    folder = next((str(one) for one in folders if one is not None), None)
-    if folder is None or not _can_write(Path(folder)):
-        state = f"no folder keeps it ({folder or 'none found'}): every command compiles anew"
+    stated = os.environ.get("NUMBA_CACHE_DIR")
+    folders = [Path(stated)] if stated else [Path(__file__).parents[1], Path(user_cache())]
+    folder = next(filter(_can_write, folders), None)
+    if folder is None:
+        state = f"no folder keeps it ({stated or 'none found'})"
         return Symptom(
             name, "missing", state, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
         )
     # Numba has a folder for each folder of source files.
-    root = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
-    count = sum(1 for _ in root.rglob("*.nbi"))
+    count = sum(1 for _ in folder.rglob("*.nbi"))
     if not count:
         cure = "discreet demo, which compiles what all five tasks use"
         return Symptom(name, "missing", f"none yet in {folder}; a first run takes longer", cure)
-    return Symptom(name, "ok", f"{count} functions, the first in {folder}")
+    return Symptom(name, "ok", f"{count} functions in {folder}")
 
 
 def _folder() -> Symptom:
@@ -188,10 +185,6 @@ def _words() -> Symptom:
 
 
 def _can_write(folder: Path) -> bool:
-    """Return whether a file can be made in a folder, which is made if it is not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+    """Return whether files can be made in a folder, or the folder itself if it is not there; nothing is made."""
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

@@ -15,10 +15,11 @@ No message holds a value that came from private data: names, types, shapes and p
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Protocol
 
     import numpy as np
@@ -50,6 +51,7 @@ __all__ = [
     "LimitReachedError",
     "SolverError",
     "first_unfit",
+    "refuse_malformed",
     "unknown_name",
 ]
 
@@ -173,6 +175,21 @@ class BudgetError(DiscreetError):
 
 MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What reading the parts of a file or mapping may raise that is not what it should be."""
+
+
+@contextmanager
+def refuse_malformed(field: str) -> Iterator[None]:
+    """Turn errors of Python's about malformed plain values into an InvalidProblemError about `field`.
+
+    A context, or a decorator of a function that reads what `to_dict` wrote. Errors of this library pass unchanged.
+    """
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except MALFORMED as error:
+        got = f"no {error}" if isinstance(error, KeyError) else f"another ({type(error).__name__})"
+        raise InvalidProblemError(field, "a mapping that its `to_dict` wrote", got) from None
 
 
 def unknown_name(

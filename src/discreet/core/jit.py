@@ -46,6 +46,7 @@ __all__ = [
     "kernel",
     "need_compiler",
     "part",
+    "user_cache",
 ]
 
 F = TypeVar("F", bound="Callable[..., object]")
@@ -64,6 +65,17 @@ def has_compiler() -> bool:
     with suppress(ImportError):
         return importlib.util.find_spec("numba") is not None
     return False
+
+
+def user_cache() -> str:
+    """Return the user's folder for compiled code, used where that of the package can't be written.
+
+    No kernel is loaded, which would make its folder. ImportError without numba.
+    """
+    from numba.misc import appdirs
+
+    of_user: Any = appdirs
+    return str(of_user.user_cache_dir("numba", appauthor=False))
 
 
 def need_compiler() -> None:

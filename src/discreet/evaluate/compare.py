@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
@@ -238,7 +239,7 @@ def compare(
     allow_unprotected
         Whether secrets that no chain joins may stay apart.
     on_progress
-        Called with the progress of each design.
+        Called with the progress of each design; a mechanism has none.
 
     Returns
     -------
@@ -248,7 +249,8 @@ def compare(
     Raises
     ------
     InvalidProblemError
-        For an unknown name, a value given twice, no value, and for `radius` or `time_limit` with a mechanism.
+        For an unknown name, a value given twice, no value, and for options of a design with a mechanism: `radius` and
+        those from `gap` to `allow_unprotected`.
     ComparisonInterrupted
         On Ctrl-C, for a problem only; its ``best`` is the comparison by then.
 
@@ -264,8 +266,10 @@ def compare(
     True
     """
     if isinstance(target, str):
-        for name, value in (("radius", radius), ("time_limit", time_limit)):
-            if value is not None:
+        designing = {"radius": radius, "time_limit": time_limit, "gap": gap, "threads": threads}
+        designing["allow_unprotected"] = allow_unprotected
+        for name, value in designing.items():
+            if value != signature(compare).parameters[name].default:
                 raise InvalidProblemError(name, f"none with {target}", repr(value))
         return _compare_mechanism(target, epsilon, k, methods)
     instance_of(target, Problem, "target", "a design problem, or the name of a mechanism")

@@ -109,7 +109,8 @@ class Entry:
     loss
         Certified expected loss, rounded up; ``None`` where the method found no channel, and `note` says why.
     lower
-        Lower bound on the loss of any private channel; ``None`` if the method proves none.
+        Lower bound on the loss of any private channel; ``None`` if the method proves none. A bound of 0 is given
+        where the design met its target by it.
     within, everywhere
         The least epsilon that the channel keeps for the pairs within the radius, and for all pairs, rounded up;
         infinite where some report rules a secret out, ``None`` where there is no channel.
@@ -174,7 +175,7 @@ def compare_methods(
     """Design with each method at each epsilon.
 
     One design, repair and verification for each method and epsilon, after a tiny design with each method, which loads
-    its libraries. A solver that fails gives an entry without a loss; a proven lower bound of 0 is given as ``None``.
+    its libraries. A solver that fails gives an entry without a loss.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def compare_methods(
                     epsilon,
                     made.provenance.method,
                     made.upper,
-                    made.lower or None,
+                    made.lower if made.lower or made.status != "limit reached" else None,
                     _achieved(made.channel, problem.space, target.radius),
                     _achieved(made.channel, problem.space, None),
                     spent,

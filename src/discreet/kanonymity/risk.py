@@ -100,6 +100,8 @@ class Risk:
     def bands(self) -> list[tuple[str, int, float]]:
         """Return for each range of class sizes its name, the number of its classes and their share of all rows.
 
+        If persons were counted it is a share of persons, each counted in every class with rows of it.
+
         Examples
         --------
         >>> risk({"age": [20, 20, 30]}, ["age"]).bands()[:2]

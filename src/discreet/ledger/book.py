@@ -321,18 +321,22 @@ class Ledger:
         return spool.read(self._path, release_id)
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output of a release, and remove its spool. Errors are those of :meth:`free`.
+        """Record the SHA-256 of each output of a release, and remove its spool. All lines are read.
 
         `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal. For a release that
-        is not being read nothing is recorded, without an error, and the spool is removed all the same.
+        was completed or forgotten before, nothing is recorded, and what is left of its spool is removed.
+
+        Raises
+        ------
+        BudgetError, InvalidProblemError
+            As for :meth:`free`, and for a release that is unknown, was freed, or has not begun to read: its spool
+            stays.
         """
-        self._move(release_id, lines.DONE, outputs=dict(digests))
-        spool.remove(self._path, release_id)
+        self._close(release_id, lines.DONE, outputs=dict(digests))
 
     def forget(self, release_id: str) -> None:
         """Close a release without a result: its spool is removed, its charge stays. Otherwise as :meth:`complete`."""
-        self._move(release_id, lines.FORGOTTEN)
-        spool.remove(self._path, release_id)
+        self._close(release_id, lines.FORGOTTEN)
 
     def recovery(self, release_id: str) -> str:
         """Return the shell command that recovers the result of `release_id` from its spool; nothing is looked up."""
@@ -468,6 +472,15 @@ class Ledger:
                 return False
             _append(db, book, kind, dataset, {"id": release_id, **stated})
         return True
+
+    def _close(self, release_id: str, kind: str, **stated: object) -> None:
+        """Append the end of a release, unless it has one, and remove its spool; refuse a release that read nothing."""
+        if not self._move(release_id, kind, **stated):
+            _, charge = self.release(release_id)
+            if charge.state not in {lines.DONE, lines.FORGOTTEN}:
+                expected = "a release that began to read; `budget recover` frees the charge of one that did not"
+                raise InvalidProblemError("release", expected, f"one that is {charge.state}")
+        spool.remove(self._path, release_id)
 
     def _read(self) -> Accounts:
         """Read the account and the charges of each dataset."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,8 +78,7 @@ def check_protocol(version: object) -> None:
 def read_message(kind: str, data: object) -> dict[str, Any]:
     """Read a message from a plain mapping, and refuse whatever it does not describe.
 
-    Returns ``"protocol"`` and each field of the kind, by name. Linear in the size of `data`. KeyError for an unknown
-    `kind`.
+    Returns ``"protocol"`` and each field of the kind, by name. Linear in the size of `data`.
 
     Parameters
     ----------
@@ -96,7 +95,8 @@ def read_message(kind: str, data: object) -> dict[str, Any]:
     Raises
     ------
     InvalidProblemError
-        For what is no mapping, a key too few or too many, another version, or a field of another form.
+        For an unknown kind, what is no mapping, a key too few or too many, another version, or a field of another
+        form.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def read_message(kind: str, data: object) -> dict[str, Any]:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: status: expected a text of the form designing|ready|failed, got another
     """
+    if kind not in MESSAGES:
+        raise unknown_name("kind", kind, MESSAGES)
     if not isinstance(data, dict):
         raise InvalidProblemError(kind, "an object", type(data).__name__)
     # First of all, since another version may well have other keys.

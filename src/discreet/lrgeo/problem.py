@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.options import array_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def travel_loss(
     Raises
     ------
     InvalidProblemError
-        For targets that are no places, or weights that are no probabilities.
+        For distances that are infinite or negative, targets that are no places, or weights that are no probabilities.
 
     References
     ----------
@@ -57,6 +57,9 @@ def travel_loss(
     n = len(ways) if ways.ndim == 2 else 0
     if not n or ways.shape != (n, n):
         raise InvalidProblemError("travel", "a square array of distances", ways.shape)
+    fits = np.isfinite(ways) & (ways >= 0)
+    if not fits.all():
+        raise InvalidProblemError("travel", "finite, not negative", first_unfit(ways, fits))
     chosen = array_of(targets, "targets", "a list of places")
     if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
         raise InvalidProblemError("targets", "a list of places", chosen.shape)

@@ -345,8 +345,8 @@ def choose_blocks(
 ) -> Partition:
     """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
 
-    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`; ValueError
-    if every number of `counts` is above n.
+    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`, and if
+    every number of `counts` is above n.
 
     Parameters
     ----------
@@ -378,4 +378,7 @@ def choose_blocks(
         for count in counts
         if count <= constraints.n
     ]
+    if not candidates:
+        expected = f"a number of blocks of at most {constraints.n}"
+        raise InvalidProblemError("counts", expected, list(counts))
     return min(candidates, key=lambda candidate: candidate.work(1, exponent))

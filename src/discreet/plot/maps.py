@@ -86,9 +86,7 @@ def plot_channel_row(
     """
     from matplotlib.collections import LineCollection
 
-    places = np.asarray(points, dtype=np.float64)
-    if places.shape != (channel.n_secrets, 2):
-        raise InvalidProblemError("points", f"shape {(channel.n_secrets, 2)}", places.shape)
+    places = _places(points, channel.n_secrets)
     if not 0 <= secret < channel.n_secrets:
         raise InvalidProblemError("secret", f"an index below {channel.n_secrets}", "one outside")
     named = np.arange(channel.n_secrets) if reports is None else np.asarray(reports)
@@ -110,6 +108,14 @@ def plot_channel_row(
     _mark_true_place(ax, places[secret])
     plain_map(ax, unit)
     return ax
+
+
+def _places(points: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return points as floats; refuse another shape than ``(n, 2)``."""
+    places = np.asarray(points, dtype=np.float64)
+    if places.shape != (n, 2):
+        raise InvalidProblemError("points", f"shape {(n, 2)}", places.shape)
+    return places
 
 
 def _draw_discs(
@@ -224,10 +230,7 @@ def plot_selection(
     >>> [part.get_offsets().tolist() for part in ax.collections if part.get_label() == "chosen"]
     [[[0.0, 0.0], [2.0, 1.0]]]
     """
-    places = np.asarray(points, dtype=np.float64)
-    expected = (selection.statement.n_elements, 2)
-    if places.shape != expected:
-        raise InvalidProblemError("points", f"shape {expected}", places.shape)
+    places = _places(points, selection.statement.n_elements)
     ax = axes_or_new(ax)
     if people is not None:
         crowd = np.asarray(people, dtype=np.float64)

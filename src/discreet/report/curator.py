@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.problem import Attribute
+    from discreet.kanonymity.risk import Risk
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["chapter", "counted"]
+__all__ = ["chapter", "counted", "risks"]
 
 _WORDS = {
     "quasi": "quasi-identifier",
@@ -76,17 +77,14 @@ def chapter(
     Returns
     -------
     Chapter
-        For :func:`discreet.report.write_report`, private. Risks are measured in rows, also where persons were
-        counted; a few passes over both tables.
+        For :func:`discreet.report.write_report`, private. Where persons were counted, so are they in the risks; a few
+        passes over both tables.
     """
-    from discreet.kanonymity.risk import risk
-
-    names, measured = made.guarantee.quasi_identifiers, made.diagnostics
-    k = made.guarantee.k
-    before = risk(original, names, sensitive=roles.sensitive)
-    after = risk(made.table, names, sensitive=roles.sensitive)
+    measured, k = made.diagnostics, made.guarantee.k
+    before, after = risks(original, made, roles.sensitive, roles.person)
+    unit = "rows" if roles.person is None else "persons"
     shares = [
-        ("Rows that are alone", before.unique, after.unique),
+        (f"{unit.capitalize()} that are alone", before.unique, after.unique),
         ("Highest risk of one person", before.prosecutor_highest, after.prosecutor_highest),
         ("Average risk", before.prosecutor_average, after.prosecutor_average),
     ]
@@ -106,8 +104,9 @@ def chapter(
         k=k,
         passed=made.certificate.passed,
         statement=(
-            f"All {printed.count(after.classes)} classes have {k} rows or more, counted on the published cells."
+            f"All {printed.count(after.classes)} classes have {k} {unit} or more, counted on the published cells."
         ),
+        unit=unit.capitalize(),
         proved=f"{f'Proved {optimal}' if optimal else 'Lower bound'}: {made.bound_in_words()}.",
         optimal=optimal,
         alike=after.homogeneity_in_words(),
@@ -136,6 +135,28 @@ def chapter(
         ],
     )
     return Chapter(title, anchor, body, "Private: for the curator alone.")
+
+
+def risks(
+    original: pl.DataFrame,
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    sensitive: Sequence[str],
+    person: str | None,
+) -> tuple[Risk, Risk]:
+    """Measure the risk of a table before and after, by persons if the column `person` tells them apart.
+
+    Persons of the published rows are those of the diagnostics. **Private.** A sort of both tables.
+    """
+    import polars as pl
+
+    from discreet.kanonymity.risk import risk
+
+    published, names = made.table, made.guarantee.quasi_identifiers
+    if person is not None:
+        persons = pl.Series(person, made.diagnostics.persons, dtype=pl.Int64)
+        published = published.with_columns(persons.replace(-1, None))
+    before = risk(original, names, sensitive=sensitive, person=person)
+    return before, risk(published, names, sensitive=sensitive, person=person)
 
 
 def _columns(

@@ -16,13 +16,13 @@ from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot import Curve
 from discreet.plot.judges import plot_points
-from discreet.plot.style import BLUE, FAINT, VERMILION, plain
+from discreet.plot.style import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, plain
 from discreet.report.figures import drawn, frontier_svg
 from discreet.report.page import list_chapter
 from discreet.report.region_bars import MAX_BARS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Sized
 
     from matplotlib.figure import Figure
 
@@ -163,8 +163,7 @@ def budget_chapter(
     InvalidProblemError
         Without datasets.
     """
-    if not accounts:
-        raise InvalidProblemError("accounts", "one dataset or more", "none")
+    _refuse_none(accounts, "accounts", "dataset")
     rows = []
     for name, account in accounts.items():
         limit = ", ".join(_amounts(account.limit))
@@ -185,6 +184,12 @@ def budget_chapter(
             *_BUDGET_NOTES,
         ],
     )
+
+
+def _refuse_none(given: Sized, field: str, one: str) -> None:
+    """Raise InvalidProblemError about `field` for an empty collection."""
+    if not given:
+        raise InvalidProblemError(field, f"one {one} or more", "none")
 
 
 def _amounts(guarantee: Guarantee) -> list[str]:
@@ -251,8 +256,7 @@ def comparison_chapter(
     InvalidProblemError
         Without entries.
     """
-    if not entries:
-        raise InvalidProblemError("entries", "one entry or more", "none")
+    _refuse_none(entries, "entries", "entry")
     about, axes = "Expected loss against epsilon", {"unit": unit, "loss_unit": loss_unit}
     figure = frontier_svg(_curves(entries), about, anchor, **axes)
     return list_chapter(
@@ -302,8 +306,7 @@ def frontier_chapter(
     InvalidProblemError
         Without points.
     """
-    if not points:
-        raise InvalidProblemError("points", "one point or more", "none")
+    _refuse_none(points, "points", "point")
     measure = points[0].measure.name
     figure = drawn(
         lambda figure: plot_points(points, parameter=parameter, ax=figure.add_subplot()),
@@ -390,6 +393,8 @@ _RISK_WARNING = (
     "Sizes of classes of a table that is not published are private: this page is then for the curator "
     "alone."
 )
+_BARS = ((BLUE, None), (VERMILION, "///"), (GREEN, "..."), (PURPLE, "xx"), (GREY, "\\\\"))
+"""Color and hatch of the bars of a table, from the last table backwards."""
 
 
 def risk_chapter(
@@ -406,7 +411,7 @@ def risk_chapter(
     ----------
     found
         What :func:`discreet.kanonymity.risk.risk` returned, by the name of the table. **Private** unless the table is
-        published. One table or two.
+        published.
     names
         The quasi-identifiers.
     causes
@@ -424,8 +429,7 @@ def risk_chapter(
     InvalidProblemError
         Without risks.
     """
-    if not found:
-        raise InvalidProblemError("found", "one risk or more", "none")
+    _refuse_none(found, "found", "risk")
     columns = [risk_measures(one) for one in found.values()]
     lead = _RISK_LEAD.format(names=", ".join(names))
     return list_chapter(
@@ -434,10 +438,13 @@ def risk_chapter(
         lead,
         warning=_RISK_WARNING,
         figure=drawn(
-            partial(_draw_sizes, found), 6.4, 2.9, label="Share of rows by class size", salt=anchor
+            partial(_draw_sizes, found), 6.4, 2.9, label="Shares by class size", salt=anchor
         ),
         head=["measure", *found],
-        rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
+        rows=[
+            [label, *(column.get(label, "") for column in columns)]
+            for label in dict.fromkeys(label for column in columns for label in column)
+        ],
         notes=["100 % means that a person is found for certain.", *causes],
     )
 
@@ -445,12 +452,12 @@ def risk_chapter(
 def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
     """Draw into `figure` the share of rows, in percent, in classes of each range of sizes, a bar for each table.
 
-    ValueError for more than two tables.
+    The last table is blue, and colors repeat from the sixth on.
     """
     ax = figure.add_subplot()
     width = 0.8 / len(found)
-    styles = ((VERMILION, "///"), (BLUE, None))[-len(found) :]
-    for at, ((when, one), (color, hatch)) in enumerate(zip(found.items(), styles, strict=True)):
+    for at, (when, one) in enumerate(found.items()):
+        color, hatch = _BARS[(len(found) - 1 - at) % len(_BARS)]
         bands = one.bands()
         places = [place + (at - (len(found) - 1) / 2) * width for place in range(len(bands))]
         heights = [100 * share for _, _, share in bands]
@@ -459,8 +466,9 @@ def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
         label.replace(" to ", "\N{EN DASH}").replace(" or more", "+") for label, _, _ in bands
     ]
     ax.set_xticks(range(len(bands)), labels)
-    ax.set_xlabel("rows in the class" if one.persons is None else "persons in the class")
-    ax.set_ylabel("% of rows")
+    unit = "rows" if one.persons is None else "persons"
+    ax.set_xlabel(f"{unit} in the class")
+    ax.set_ylabel(f"% of {unit}")
     if len(found) > 1:
         ax.legend(frameon=False)
     plain(ax)
@@ -479,7 +487,7 @@ def risk_measures(one: Risk) -> dict[str, str]:
         "smallest class: k": printed.count(one.k),
         "middle class": printed.count(one.median),
         "largest class": printed.count(one.largest),
-        "rows that are alone": printed.share(one.unique),
+        f"{'rows' if one.persons is None else 'persons'} that are alone": printed.share(one.unique),
         "prosecutor, worst case": printed.share(one.prosecutor_highest),
         "prosecutor, on average": printed.share(one.prosecutor_average),
         "journalist, worst case": printed.share(one.journalist_highest),

@@ -198,7 +198,7 @@ class Anonymize:
         from discreet.artefact.anonymous import save_persons
         from discreet.kanonymity import anonymize
         from discreet.kanonymity.candidate import SearchInterrupted
-        from discreet.kanonymity.risk import risk
+        from discreet.report.curator import risks
 
         table = _read(self.folder).drop(self.dropped)
         names = tuple(attribute.name for attribute in self.attributes)
@@ -241,8 +241,7 @@ class Anonymize:
         if self.person is not None:
             save_persons(file, self.person, made.diagnostics.persons)
         tell({"text": "Attacking it with the rows that it was made of."})
-        shown = risk(self._with_persons(made), names, sensitive=self.sensitive, person=self.person)
-        was = risk(table, names, sensitive=self.sensitive, person=self.person)
+        was, shown = risks(table, made, self.sensitive, self.person)
         rows = sorted(range(len(places)), key=places.__getitem__)[: self.shown]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
@@ -265,18 +264,6 @@ class Anonymize:
             "columns_known": names,
             "rows": [(before.row(places[at]), after.row(at)) for at in rows],
         }
-
-    def _with_persons(self, made: Anonymization[pl.DataFrame, Any]) -> pl.DataFrame:
-        """Return the published table with a column of numbers of persons, null for -1.
-
-        If no persons are told apart, the published table is returned as it is.
-        """
-        import polars as pl
-
-        if self.person is None:
-            return made.table
-        persons = pl.Series(self.person, made.diagnostics.persons, dtype=pl.Int64)
-        return made.table.with_columns(persons.replace(-1, None))
 
 
 def _besides(text: str) -> str:

@@ -265,11 +265,8 @@ class Guard:
                         return 413, "too-large", f"a body may have {self._limits.body} bytes"
                     more = message.get("more_body", False)
         except TimeoutError:
-            return (
-                408,
-                "too-large",
-                f"a body must come within {estimate(self._limits.body_seconds)} seconds",
-            )
+            within = f"within {estimate(self._limits.body_seconds)} seconds"
+            return 408, "too-slow", f"a body must come {within}"
         return b"".join(parts)
 
     async def _pass(

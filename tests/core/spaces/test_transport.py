@@ -43,11 +43,18 @@ def test_a_unit_gives_way_to_another() -> None:
     assert transport([1, 1], [1, 1], [0, 0, 1], [0, 1, 0]).tolist() == [0, 1, 1]
 
 
+def test_amounts_below_two_to_the_31_are_sent_whole() -> None:
+    most = 2**31 - 1
+    assert transport([most, most], [most, most], [0, 1], [0, 1]).tolist() == [most, most]
+
+
 @pytest.mark.parametrize(
     ("supply", "demand", "source", "target"),
     [
         ([-1], [1], [0], [0]),
         ([1], [-1], [0], [0]),
+        ([2**31], [1], [0], [0]),
+        ([1], [2**32 + 1], [0], [0]),
         ([1], [1], [1], [0]),
         ([1], [1], [0], [1]),
         ([1], [1], [-1], [0]),

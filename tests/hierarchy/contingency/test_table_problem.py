@@ -307,6 +307,7 @@ def test_a_coarsened_attribute_follows_from_another_one() -> None:
     assert zeros[0] == {"grown": ["minor"], "age": ["18-64", "65+"]}
     again = Domain.from_dict(made_plan.frame.domain.to_dict())
     assert again.possible.tolist() == [True, False, False, False, True, True]
+    assert again.groups == made_plan.frame.domain.groups == {"grown": ("age", (0, 1, 1))}
     odd = made_plan.release(pl.DataFrame({**people, "age": ["0-17", "secret", "65+"]}))
     assert odd.result.cells[0].tolist() == [1, 0, 0, 0, 0, 1]
 
@@ -327,6 +328,19 @@ def test_a_coarsened_attribute_follows_from_another_one() -> None:
 def test_groups_that_make_no_sense_are_refused(stated: Any, said: str) -> None:
     with pytest.raises(InvalidProblemError, match=said):
         read_domain({"age": ["0-17", "18-64", "65+"], "grown": stated})
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        *([["grown", "age", [0, 1, 0]]], [["grown", "age", [0, 1]]], [["grown", "sex", [0, 1, 1]]]),
+        *([["age", "grown", [0, 1]]], [["grown", "age", [0, 1, 1.0]]], [["grown", "age"]], "x", 7),
+    ],
+)
+def test_stored_groups_that_the_zeros_do_not_state_are_refused(groups: Any) -> None:
+    stated = read_domain({"age": ["0-17", "18-64", "65+"], "grown": GROWN}).to_dict()
+    with pytest.raises(InvalidProblemError, match="groups"):
+        Domain.from_dict({**stated, "groups": groups})
 
 
 def test_the_attribute_that_groups_are_of_has_to_be_there() -> None:

@@ -19,8 +19,7 @@ def transport(
 ) -> NDArray[np.int64]:
     """Return a maximum integer flow from sources to targets along the given pairs.
 
-    Amounts must be below ``2^31``, which is not checked: larger ones wrap around. SolverError if the flow is beyond
-    its capacities.
+    SolverError if the flow is beyond its capacities.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ def transport(
     Raises
     ------
     InvalidProblemError
-        For pairs of sources and targets that are not there, or negative amounts.
+        For pairs of sources and targets that are not there, and amounts that are negative or ``2^31`` or more.
 
     Complexity
     ----------
@@ -53,8 +52,9 @@ def transport(
     """
     give, take = np.asarray(supply, np.int64), np.asarray(demand, np.int64)
     start, end = np.asarray(source, np.int64), np.asarray(target, np.int64)
-    if (give < 0).any() or (take < 0).any():
-        raise InvalidProblemError("supply, demand", "amounts, not negative", "others")
+    amounts = np.concatenate([give, take])
+    if (amounts < 0).any() or (amounts >= 1 << 31).any():
+        raise InvalidProblemError("supply, demand", "amounts from 0 to below 2^31", "others")
     inside = (start >= 0) & (start < len(give)) & (end >= 0) & (end < len(take))
     if start.shape != end.shape or not inside.all():
         raise InvalidProblemError("source, target", "pairs of what is there", "others")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.evaluate.attack.finding import Attacked
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Attacked
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import KAnonymity
@@ -108,8 +108,8 @@ def attack_counts(request: AttackRequest) -> Attacked:
     """Attack releases of synthetic counts: averages, levels, and whether a person was counted.
 
     The request needs ``epsilon`` and may name a ``method``; other options are refused with InvalidProblemError. Its
-    `trials`, by default 200, and `failure` are for the last attack alone; the others repeat few times, with failure
-    0.05.
+    `trials` and `failure` are for all three: by default 3, 8 and 200 trials, and failure 0.05 for the first two, whose
+    intervals are over runs. About 20 releases a trial.
     """
     import numpy as np
 
@@ -134,20 +134,22 @@ def attack_counts(request: AttackRequest) -> Attacked:
     def counts(bits: UniformSource | None) -> Any:  # noqa: ANN401 - an array
         return run(data, claim, method=method, bits=bits).result.counts
 
+    # By the default, intervals over a few runs would be as wide as what they bound.
+    failure = 0.05 if request.failure == DEFAULT_FAILURE else request.failure
     findings = attack_repeated_counts(
         counts,
         data.node_counts(),
         others=strangers.node_counts(),
-        trials=3,
-        failure=0.05,
+        trials=request.trials or 3,
+        failure=failure,
         bits=request.bits,
     )
     if run is release and method.kind in ("direct", "survival"):
         findings += attack_levels(
             lambda bits: measure(data, method.kind, claim, bits=bits),
             truth(data, method.kind),
-            trials=8,
-            failure=0.05,
+            trials=request.trials or 8,
+            failure=failure,
             bits=request.bits,
         )
     more = leaf_counts.copy()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -131,7 +131,7 @@ class Domain:
     ------
     InvalidProblemError
         For no attributes, the same one twice, more than :data:`MOST_CELLS` cells, zeros of unknown attributes or
-        categories, or zeros that leave no cell.
+        categories, zeros that leave no cell, or groups that the zeros do not state, too.
 
     Examples
     --------
@@ -160,6 +160,13 @@ class Domain:
         object.__setattr__(self, "zeros", read)
         if not self.possible.any():
             raise InvalidProblemError("domain", "zeros that leave a cell", "zeros in all of them")
+        cells = np.unravel_index(np.flatnonzero(self.possible), self.shape)
+        for name, (fine, codes) in self.groups.items():
+            of, into = self.place(fine, "groups"), self.place(name, "groups")
+            expected = f"the group of {name} of each category of {fine}, as the zeros state it"
+            fits = fine not in self.groups and len(codes) == self.shape[of]
+            if not fits or (np.array(codes)[cells[of]] != cells[into]).any():
+                raise InvalidProblemError("groups", expected, "others")
 
     def _read_zero(self, given: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - as read from a file
         expected = "structural zeros as lists of categories by attribute"
@@ -356,10 +363,15 @@ class Domain:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``attributes``, pairs of name and categories, and ``zeros``, for :meth:`from_dict`; no groups."""
+        """Return ``attributes``, pairs of name and categories, ``zeros``, and ``groups`` if any, for :meth:`from_dict`.
+
+        A group is a triple: the coarsened attribute, the one that it follows from, and the group of each category.
+        """
+        groups = [[name, fine, list(codes)] for name, (fine, codes) in self.groups.items()]
         return {
             "attributes": [[one.name, list(one.categories)] for one in self.attributes],
             "zeros": [{name: list(listed) for name, listed in one.items()} for one in self.zeros],
+            **({"groups": groups} if groups else {}),
         }
 
     @classmethod
@@ -375,13 +387,26 @@ class Domain:
             raise InvalidProblemError("domain", "each attribute once", "one twice")
         # Beside zeros, "attributes" can be no attribute of this name.
         if isinstance(stated, Mapping) or (pairs and "zeros" in data):
-            unknown = set(data) - {"attributes", "zeros"}
+            unknown = set(data) - {"attributes", "zeros", "groups"}
             if unknown:
                 raise unknown_name("domain", str(min(unknown)), ["attributes", "zeros"])
             if not isinstance(zeros, list | tuple):
                 raise InvalidProblemError("zeros", "a list", repr(zeros))
-            return cls.read(dict(stated), by, zeros=tuple(zeros))
+            made = cls.read(dict(stated), by, zeros=tuple(zeros))
+            return replace(made, groups=_read_codes(source.get("groups", [])))
         return cls.read(data, by)
+
+
+def _read_codes(stated: Any) -> dict[str, tuple[str, tuple[int, ...]]]:  # noqa: ANN401 - as read from a file
+    """Return the groups of :meth:`Domain.to_dict` by coarsened attribute; refuse another form."""
+    try:
+        read = {name: (fine, tuple(codes)) for name, fine, codes in stated}
+        integers = all(type(code) is int for _, codes in read.values() for code in codes)
+    except (TypeError, ValueError):
+        integers = False
+    if not integers:
+        raise InvalidProblemError("groups", "triples of two attributes and numbers", "others")
+    return read
 
 
 @final

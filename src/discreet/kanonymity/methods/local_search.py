@@ -131,9 +131,9 @@ class LocalSearch:
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:
     """Return labels ``(n,)`` with classes of 2k rows or more split into classes of k to 2k - 1; no loss rises.
 
-    `labels` are 0, 1, ... without gaps, each of k rows or more (others fail or are joined), and -1 for suppressed rows,
-    which stays. Rows of a class are cut in the order of their codes, the first column first. Classes are numbered anew
-    without gaps. A sort of the rows: ``O(n m log n)``.
+    `labels` are 0 or more, and -1 for suppressed rows, which stays; so does a class of fewer than k rows. Rows of a
+    class are cut in the order of their codes, the first column first. Classes are numbered anew without gaps. A sort
+    of the rows: ``O(n m log n)``.
 
     Examples
     --------
@@ -145,9 +145,10 @@ def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[
     by_value = order_of(problem, range(problem.m))
     by_value = by_value[labels[by_value] >= 0]
     order = by_value[np.argsort(labels[by_value], kind="stable")]
-    sizes = np.bincount(labels[order])
-    cut = np.full(int((sizes // k).sum()), k, dtype=np.int64)
-    cut[np.cumsum(sizes // k) - 1] += sizes % k
+    sizes = np.unique(labels[order], return_counts=True)[1]
+    parts = np.maximum(sizes // k, 1)
+    cut = np.full(int(parts.sum()), k, dtype=np.int64)
+    cut[np.cumsum(parts) - 1] += sizes - k * parts
     split = np.full(problem.n, -1, dtype=np.int32)
     split[order] = np.repeat(np.arange(len(cut), dtype=np.int32), cut)
     return split

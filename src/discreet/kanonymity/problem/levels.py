@@ -175,7 +175,8 @@ class Leveled:
     codes
         ``(n,)`` which of them each row has, -1 for a missing one.
     sizes
-        ``(tree.n,)`` what each node holds: days, codes or finest intervals. The root holds all.
+        ``(tree.n,)`` size of each node: codes, finest intervals, or for dates its days divided by those of the
+        shortest leaf, rounded down, 1 or more. The root holds all.
     """
 
     values: tuple[str, ...]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.candidate import SearchLimits
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ def merge_failing(
     ndarray
         ``(n,)`` labels without gaps, none of whose classes fails.
 
+    Raises
+    ------
+    InvalidProblemError
+        If no failing class has a partner: one class is left, or the window is 1.
+
     Complexity
     ----------
     In each round, in which a class takes part in one merge at most, ``O(n (m + log n))``, one call of `failing`, and
@@ -70,6 +76,9 @@ def merge_failing(
         if limits.left <= 0:
             return _merge_at_once(labels, fails, failing)
         target, merged = _partners(problem, labels, fails, window)
+        if not merged.any():
+            expected = "a condition that all rows as one class meet, and a window of 2 or more"
+            raise InvalidProblemError("failing, window", expected, "failing classes that stay")
         survivors = np.flatnonzero(target == np.arange(len(target)))
         number = np.full(len(target), -1, dtype=np.int32)
         number[survivors] = np.arange(len(survivors), dtype=np.int32)

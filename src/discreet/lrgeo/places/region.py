@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, refuse_malformed
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of
 from discreet.core.printed import count, estimate, positions
@@ -62,8 +62,8 @@ class Region:
     Raises
     ------
     InvalidProblemError
-        For fewer than two places, two at the same spot, an unknown unit, or a cosine for which places would be farther
-        apart in the plane than on the sphere.
+        For fewer than two places, two at the same spot, an unknown unit, roads with stops at other places, or a cosine
+        for which places would be farther apart in the plane than on the sphere.
 
     Notes
     -----
@@ -94,6 +94,8 @@ class Region:
         places = places.astype(np.int64)
         if len(np.unique(places, axis=0)) < len(places):
             raise InvalidProblemError("places", "different places", "one of them twice")
+        if self.roads and not np.array_equal(self.roads.vertices[self.roads.stops], places):
+            raise InvalidProblemError("roads", "stops that are the places, in this order", "others")
         places.setflags(write=False)
         per_unit(self.unit)
         object.__setattr__(self, "places", places)
@@ -320,7 +322,7 @@ class Region:
     def digest(self) -> str:
         """SHA-256, in hexadecimal, of places, origin and unit: of all that a mechanism needs to know of the region.
 
-        ``O(K)``.
+        Roads are not in it: a region with roads and the mechanism on its places have equal digests. ``O(K)``.
         """
         head = {
             "cosine": repr(self.cosine),
@@ -421,17 +423,16 @@ class Region:
         }
 
     @classmethod
+    @refuse_malformed("region")
     def from_dict(cls, data: Mapping[str, Any]) -> Region:
         """Read what :meth:`to_dict` wrote, a mapping, and check that its digest is the same. Linear in its size.
 
-        The digest does not cover the roads.
+        The digest does not cover the roads: a mechanism has the region's places, and not its roads.
 
         Raises
         ------
-        KeyError
-            If an entry is missing.
         InvalidProblemError
-            If the digest differs, or for parts that the constructor refuses.
+            If an entry is missing or has another type, the digest differs, or the constructor refuses a part.
         """
         origin, roads = data["origin"], data["roads"]
         region = cls(

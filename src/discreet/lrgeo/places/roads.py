@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, refuse_malformed
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.spaces.geography import lat_lon, unify_longitudes
 from discreet.lrgeo.places.network import Edges, read_edges, read_nodes
@@ -120,15 +120,14 @@ class Roads:
         }
 
     @classmethod
+    @refuse_malformed("roads")
     def from_dict(cls, data: Mapping[str, Any]) -> Roads:
         """Read what :meth:`to_dict` wrote.
 
         Raises
         ------
-        KeyError
-            If an entry is missing.
         InvalidProblemError
-            For parts that do not fit each other, or a negative length.
+            If an entry is missing or has another type, for parts that do not fit each other, or a negative length.
         """
         return cls(
             np.array(data["vertices"], dtype=np.int64).reshape(-1, 2),

@@ -23,9 +23,9 @@ import numpy as np
 from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
+from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.primal_dual.arcs import ArcTile
-from discreet.metricdp.primal_dual.iterate import REPORTS_PER_BLOCK
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:

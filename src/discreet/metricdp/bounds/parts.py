@@ -214,13 +214,18 @@ def _triangulation(
 ) -> Adjacency:
     """Return the sides of the Delaunay triangles of places `inside` as constraints: any set of pairs gives a bound.
 
-    `space` gives the lengths; `flat` ``(n, 2)`` are points in the plane. Numbered within `inside`, which needs three
-    places or more that are not on one line. ``O(s log s)`` for s places.
+    `space` gives the lengths; `flat` ``(n, 2)`` are points in the plane. Numbered within `inside`. Of places on one
+    line, or of two, the neighbors along it. ``O(s log s)`` for s places.
     """
-    from scipy.spatial import Delaunay
+    from scipy.spatial import Delaunay, QhullError
 
-    triangles = Delaunay(flat[inside]).simplices
-    sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    points = flat[inside] - flat[inside].mean(axis=0)
+    try:
+        corners = Delaunay(points).simplices
+        sides = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]])
+    except QhullError:
+        along = (points @ np.linalg.svd(points, full_matrices=False)[2][0]).argsort()
+        sides = np.stack([along[:-1], along[1:]], axis=1)
     pairs = np.unique(np.sort(sides, axis=1), axis=0).astype(np.int32)
     lengths = space.source.between(inside[pairs[:, 0]], inside[pairs[:, 1]])
     return Adjacency(len(inside), pairs, lengths, space.scale_bits)

@@ -11,7 +11,9 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArcArrays", "PointArrays", "StepSizes", "most_violated", "step_on_arcs"]
+    from discreet.metricdp.kernels.sizes import StepSizes
+
+__all__ = ["ArcArrays", "PointArrays", "most_violated", "step_on_arcs"]
 
 _LEAST = np.float32(1e-30)
 
@@ -44,15 +46,6 @@ class PointArrays(NamedTuple):
     W: NDArray[np.float32]
     G: NDArray[np.float32]
     y: NDArray[np.float32]
-
-
-class StepSizes(NamedTuple):
-    """Steps of variables and of multipliers, and the weights of the anchor and of the reflected point."""
-
-    tau: np.float32
-    sigma: np.float32
-    rest: np.float32
-    weight: np.float32
 
 
 @kernel

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.primal_dual.iterate import (
-    LEAST_ENTRY,
-    LEAST_PRICE,
-    TileState,
-)
+from discreet.metricdp.kernels.sizes import StepSizes
+from discreet.metricdp.primal_dual.iterate import LEAST_ENTRY, LEAST_PRICE, TileState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,9 +179,7 @@ class ArcTile(TileState):
             self.first, self.source, self.target, self.shrink, self.R, self.L, self.L0
         )
         point = kernels.PointArrays(self.X, self.X0, self.S, self.W, self.G, y)
-        sizes = kernels.StepSizes(
-            np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight
-        )
+        sizes = StepSizes(np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight)
         self.sums = kernels.step_on_arcs(arcs, point, sizes, self.moved)
 
     def set_anchor(self) -> tuple[float, float]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST_ENTRY",
     "LEAST_PRICE",
-    "REPORTS_PER_BLOCK",
     "ROW_WEIGHT",
     "TileState",
     "aligned_zeros",
@@ -31,9 +32,6 @@ __all__ = [
     "to_blocks",
     "unit_changes",
 ]
-
-REPORTS_PER_BLOCK = 16
-"""Reports of a block: one vector register of floats."""
 
 _LEAST_CORRELATION = 0.3
 """Correlation of losses with the distance above which variables are scaled by it."""

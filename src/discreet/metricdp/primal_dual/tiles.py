@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
     LEAST_ENTRY,
     LEAST_PRICE,
-    REPORTS_PER_BLOCK,
     ROW_WEIGHT,
     TileState,
     aligned_zeros,
@@ -189,7 +189,6 @@ class Tile(TileState):
         ``O(n + m)`` a report.
         """
         from discreet.metricdp.kernels import primal_dual as kernels
-        from discreet.metricdp.kernels.arcs import StepSizes
 
         tile = kernels.BlockArrays(self.X, self.X0, self.L, self.L0, self.S, self.R, self.W, self.G)
         constraints = kernels.Constraints(self.edges.pairs, self.small)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, refuse_malformed
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.matroids.capacities import (
     LaminarMatroid,
@@ -76,16 +76,17 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and 
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+@refuse_malformed("matroid")
 def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:
     """Read what :func:`matroid_to_dict` wrote; it may come from anybody.
 
     `nested` is the depth of `data` within another matroid. The rank is found anew, which may take a mask of all
-    elements for each element. A missing argument is a KeyError.
+    elements for each element.
 
     Raises
     ------
     InvalidProblemError
-        For an unknown kind, too many elements, or numbers that make no matroid.
+        For an unknown kind, too many elements, a missing argument, or numbers that make no matroid.
 
     Examples
     --------

@@ -554,12 +554,14 @@ def quantized(
 ) -> tuple[NDArray[Any], int]:
     """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers.
 
-    Returns the integers in these units, of the same shape, and the number of clipped values, private.
+    Returns the integers in these units, of the same shape, and the number of clipped values, private. `scale_bits` and
+    refusals are as of :func:`read_bits`.
     """
+    bits = read_bits(scale_bits)
     parts, clipped = clip_to_scale(values, field, scale)
-    small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
+    small = np.uint8 if bits < 8 else np.uint16 if bits < 16 else np.uint32
     # A float times a power of two is exact, and so is its floor.
-    return (parts * 2.0**scale_bits).astype(small), clipped
+    return (parts * 2.0**bits).astype(small), clipped
 
 
 def read_edges(
