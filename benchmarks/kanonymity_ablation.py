@@ -26,7 +26,7 @@ from discreet.core import jit
 from discreet.core.lp import LinearModel
 from discreet.core.tree import Tree
 from discreet.kanonymity.bounds.dual import MultiplierTuning
-from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN, LowerBound
+from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import CandidateClasses, Method, SearchLimits
 from discreet.kanonymity.demand import Demand
@@ -223,7 +223,7 @@ def cell_rows(problem: Problem, k: int, _seconds: float) -> Iterator[Row]:
     """Search shared cells up to a quarter of all weights, without a time limit."""
 
     def job() -> float:
-        bound = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
+        bound = Shared.of(problem, k)
         bound.prepare()
         sets = any(column.is_set for column in problem.columns)
         bound.aim(0.25, problem.n * problem.m, sets=sets, timed=False)

@@ -32,7 +32,7 @@ from scipy.optimize import nnls
 from discreet.cli.columns import StatedKinds, attributes_of
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.merged import ValueMerging
-from discreet.kanonymity.bounds.shared import MOST_ROWS, AtomPlaces
+from discreet.kanonymity.bounds.shared import SHARED, AtomPlaces
 from discreet.kanonymity.search.top import TOP
 from discreet.streaming import anonymize as large
 from discreet.streaming.class_counts import NUMBERS, buckets_for
@@ -259,7 +259,7 @@ def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
         "driver": 1,
     }
     does = amounts(steps, rows, rows / (CLASS * K))
-    keys = min(rows, MOST_ROWS, (memory - PROCESS_BYTES) // KEY_BYTES)
+    keys = min(rows, SHARED.max_packed_rows, (memory - PROCESS_BYTES) // KEY_BYTES)
     found: dict[str, Work] = {}
     for kind, count in steps.items():
         if kind == "bound":

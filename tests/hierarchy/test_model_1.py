@@ -363,12 +363,10 @@ def test_parameters_out_of_range_are_refused() -> None:
         MHDP(delta=-1).solve(measured_of(STATES, RUNNING))
 
 
-def test_an_integer_solver_that_does_not_come_to_an_end_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(m_h, "_MAX_ROUNDS_OF_CUTS", 0)
-    with pytest.raises(LimitReachedError, match="rounds of cuts"):
-        integer_program(STATES, np.array([[4], [1], [0]]), None, np.ones(3, dtype=np.int64))
+def test_an_integer_solver_that_does_not_come_to_an_end_says_so() -> None:
+    counts, weights = np.array([[4], [1], [0]]), np.ones(3, dtype=np.int64)
+    with pytest.raises(LimitReachedError, match="0 rounds of cuts"):
+        integer_program(STATES, counts, None, weights, max_rounds=0)
 
 
 def test_all_four_are_found_by_name_and_tell_how_they_get_on() -> None:

@@ -80,7 +80,7 @@ WATCHED = """
 import numpy as np
 from discreet.kanonymity import Numeric, Problem
 from discreet.kanonymity.bounds.dual import DualBound
-from discreet.kanonymity.bounds.branching import room_for
+from discreet.kanonymity.bounds.branching import BranchLimits, room_for
 from discreet.kanonymity.kernels.branching import branches
 
 
@@ -104,7 +104,7 @@ n = bound.points.n
 u = rng.uniform(0.2, 1.0, n)
 order = np.argsort(-u, kind="stable").astype(np.int32)
 marks, upper = Watched(n), np.full(n, np.nan)
-given = (bound.points.arrays, bound.counts.astype(np.int64), u, order, 3, 0.2, 2)
+given = (bound.points.arrays, bound.counts.astype(np.int64), u, order, 3, 0.2, BranchLimits(2))
 for rank in range(n):
     branches(*given, rank, room_for(n, 3), upper, marks, np.zeros(1, dtype=np.bool_))
 whole = np.isfinite(upper) & (upper > 0)

@@ -15,7 +15,7 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity import bound
 from discreet.kanonymity.bound import embed, nearest_bound
 from discreet.kanonymity.candidate import SearchLimits, audit
-from discreet.kanonymity.methods import METHODS, full_domain
+from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.methods.full_domain import FullDomain, levels_of
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.methods.subsets import SubsetProgram
@@ -134,12 +134,9 @@ def test_full_domain_recoding_is_the_optimum_over_all_nodes(
     assert problem.loss_of(found) <= best + 1e-9
 
 
-def test_full_domain_recoding_needs_a_lattice_that_can_be_searched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(full_domain, "MOST_NODES", 10)
+def test_full_domain_recoding_needs_a_lattice_that_can_be_searched() -> None:
     with pytest.raises(InvalidProblemError, match="at most 10 nodes"):
-        FullDomain().solve(fars(), 3, SearchLimits())
+        FullDomain(max_nodes=10).solve(fars(), 3, SearchLimits())
     with pytest.raises(InvalidProblemError, match="suppress"):
         FullDomain(suppress=1)
 

@@ -24,8 +24,7 @@ from discreet.core.errors import (
 )
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity import anonymize
-from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
-from discreet.kanonymity.bounds.shared import Shared
+from discreet.kanonymity.bounds.shared import Shared, SharedCellsTuning
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import (
@@ -374,13 +373,13 @@ def test_the_bound_of_files_is_that_of_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """The cheapest cells of each row, added up over row groups; fewer different rows, and it only falls."""
-    monkeypatch.setattr(large_steps, "MOST_ROWS", most)
+    monkeypatch.setattr(large_steps, "SHARED", SharedCellsTuning(max_packed_rows=most))
     original = people(6)
     made = anonymize_files(
         folder_of(original, tmp_path / "in"), tmp_path / "out", GUARANTEE, **OTHERS
     )
     problem = Problem.from_columns({name: original[name].to_list() for name in NAMES}, KINDS)
-    shared = Shared.of(problem, K, PIECES_PER_NUMERIC_COLUMN)
+    shared = Shared.of(problem, K)
     shared.refine(SearchLimits())
     assert shared.done
     if most > N:

@@ -13,12 +13,12 @@ import pytest
 from discreet.kanonymity import Categorical, Numeric, Problem
 from discreet.kanonymity import bound as near_rows
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.branching import room_for, separate
+from discreet.kanonymity.bounds.branching import BranchLimits, room_for, separate
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import DualBound, MultiplierTuning
-from discreet.kanonymity.bounds.lattice import COST_UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import (
+    SHARED,
     Packed,
     Shared,
     SharedCellsTuning,
@@ -152,7 +152,7 @@ def test_branches_find_the_most_overpaid_class_of_each_root_or_mark_the_rows_of_
         order = np.argsort(-u, kind="stable").astype(np.int32)
         upper, doubtful = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
         counts, found = bound.counts.astype(np.int64), room_for(n, k)
-        given = (bound.points.arrays, counts, u, order, k, slack, limit)
+        given = (bound.points.arrays, counts, u, order, k, slack, BranchLimits(limit))
         for rank in range(n):
             branches(*given, rank, found, upper, doubtful, np.zeros(1, dtype=np.bool_))
         of_row = bound.points.of_row
@@ -187,7 +187,7 @@ def test_multipliers_mended_after_a_search_that_was_cut_short_overpay_no_class(l
         none = np.zeros(bound.points.n)
         truth = enumerated(problem, k)
         threads = SearchLimits(threads=2)
-        mended = separate(bound.points, k, u, none, 0.2, limit, threads).feasible
+        mended = separate(bound.points, k, u, none, 0.2, BranchLimits(limit), threads).feasible
         assert truth.overpaid(mended[bound.points.of_row]) <= 1e-12
         wrong += truth.overpaid(u[bound.points.of_row] / 1.2) > 1e-9
     assert wrong > 5
@@ -284,7 +284,7 @@ def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32],
     """Search all columns in one descent, with room for all; give each row's cost, and what was looked at."""
     n = len(packed.keys)
     K, N = np.zeros(10**6, dtype=np.int64), np.zeros(10**6, dtype=np.int32)
-    B = np.full(10**6, COST_UNITS, dtype=np.int32)
+    B = np.full(10**6, SHARED.cost_units, dtype=np.int32)
     K[:n], N[:n] = packed.keys, np.minimum(packed.counts, k)
     looked = descend(packed.lattice, K, N, B, n, 0, 0, k, most, np.zeros(1, dtype=np.bool_))
     return B[:n].copy(), looked

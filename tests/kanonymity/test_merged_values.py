@@ -13,7 +13,7 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.progress import Progress
 from discreet.kanonymity.bounds.covers import Cover
 from discreet.kanonymity.bounds.merged import ValueMerging, groups_of, taken_together
-from discreet.kanonymity.bounds.shared import AtomPlaces, Packed, Shared
+from discreet.kanonymity.bounds.shared import AtomPlaces, Packed, Shared, SharedCellsTuning
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.streaming import anonymize_files
@@ -156,7 +156,7 @@ def test_files_with_more_different_rows_than_are_held_say_so(
     kinds = [Numeric(name) for name in rows.columns]
     found = {}
     for most in (10**6, 300):
-        monkeypatch.setattr(large_steps, "MOST_ROWS", most)
+        monkeypatch.setattr(large_steps, "SHARED", SharedCellsTuning(max_packed_rows=most))
         told: list[Progress] = []
         made = anonymize_files(
             tmp_path / "in.parquet",

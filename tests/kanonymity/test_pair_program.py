@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.lp import LinearProgram, solve
 from discreet.kanonymity.candidate import SearchLimits, audit
-from discreet.kanonymity.methods.milp import MOST_ROWS, PairProgram
+from discreet.kanonymity.methods.milp import PairProgram
 from discreet.kanonymity.methods.subsets import optimum_of
 from kanonymity.tables import fars, mixed, numeric
 
@@ -102,4 +102,4 @@ def test_what_the_program_cannot_say_is_refused() -> None:
     with pytest.raises(InvalidProblemError, match="missing"):
         PairProgram().solve(numeric(np.array([[1.0], [np.nan], [2.0]])), 2, SearchLimits())
     with pytest.raises(InvalidProblemError, match="rows"):
-        PairProgram().solve(numeric(np.zeros((MOST_ROWS + 1, 1))), 2, SearchLimits())
+        PairProgram(max_rows=4).solve(numeric(np.zeros((5, 1))), 2, SearchLimits())

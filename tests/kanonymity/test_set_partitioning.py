@@ -20,7 +20,7 @@ from discreet.kanonymity.exact.pricing import Pricer
 from discreet.kanonymity.exact.tree import Listed, settle
 from discreet.kanonymity.methods import partitioning
 from discreet.kanonymity.methods.local_search import LocalSearch
-from discreet.kanonymity.methods.partitioning import MOST_ROWS, SetPartitioning
+from discreet.kanonymity.methods.partitioning import SetPartitioning
 from discreet.kanonymity.methods.subsets import optimum_of
 from discreet.kanonymity.problem import Numeric, Problem
 from discreet.kanonymity.search.search import search
@@ -287,9 +287,8 @@ def test_what_has_no_answer_is_refused() -> None:
         SetPartitioning().solve(mixed(3, 0), 4, SearchLimits())
     with pytest.raises(InvalidProblemError, match="smoothing"):
         SetPartitioning(smoothing=1.0).solve(mixed(4, 0), 2, SearchLimits())
-    many = numeric(np.arange(MOST_ROWS + 1.0)[:, None])
-    with pytest.raises(InvalidProblemError, match="rows"):
-        SetPartitioning().solve(many, 2, SearchLimits())
+    with pytest.raises(InvalidProblemError, match="at most 3 rows"):
+        SetPartitioning(max_rows=3).solve(mixed(4, 0), 2, SearchLimits())
 
 
 def test_parts_of_a_larger_table_are_improved_and_bounded() -> None:

@@ -139,20 +139,20 @@ def test_where_portions_end_changes_nothing(
     method: Method, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = method.solve(mixed(), 3, SearchLimits()).labels
-    monkeypatch.setattr(candidate, "SECONDS_BETWEEN_CLOCK_READS", 0.0)
     monkeypatch.setattr("discreet.kanonymity.methods.mondrian.ROWS_BETWEEN_CLOCK_READS", 1)
     few_rows = SplittingTuning(rows_between_clock_reads=1)
     monkeypatch.setattr("discreet.kanonymity.search.parts.SPLITTING", few_rows)
-    assert np.array_equal(method.solve(mixed(), 3, SearchLimits()).labels, whole)
+    single = SearchLimits(clock_interval=0.0)
+    assert np.array_equal(method.solve(mixed(), 3, single).labels, whole)
 
 
-def test_near_points_and_bounds_are_the_same_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_near_points_and_bounds_are_the_same_in_portions() -> None:
     problem = mixed()
     points = searching_points(problem)
     whole, lower = bound.near_points(problem, points, 4, SearchLimits()), nearest_bound(problem, 3)
-    monkeypatch.setattr(candidate, "SECONDS_BETWEEN_CLOCK_READS", 0.0)
-    assert np.array_equal(whole, bound.near_points(problem, points, 4, SearchLimits()))
-    assert nearest_bound(problem, 3) == pytest.approx(lower)
+    single = SearchLimits(clock_interval=0.0)
+    assert np.array_equal(whole, bound.near_points(problem, points, 4, single))
+    assert nearest_bound(problem, 3, single) == pytest.approx(lower)
     # Without time for all pairs, near points are those of orders, and some have none.
     some = bound.near_points(problem, points, 4, SearchLimits.within(0))
     assert some.shape == whole.shape

@@ -178,8 +178,8 @@ MUTANTS = (
     Mutant(
         "one pass for all mechanisms",
         "submodular/accounting.py",
-        find="            statement.decomposable\n            and draws.one_pass",
-        replace="            draws.one_pass",
+        find="covered = statement.decomposable and draws.one_pass",
+        replace="covered = draws.one_pass",
         breaks="a theorem about sums of functions is used for others",
         tests=(
             "tests/submodular/test_release_is_checked.py::test_the_theorem_about_sums_in_one_pass_is_offered_to_nothing_else",

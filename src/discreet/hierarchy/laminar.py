@@ -26,7 +26,7 @@ import numpy as np
 from discreet.core.errors import SolverError
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.laminar_problem import (
-    NOT_POSSIBLE,
+    INFEASIBLE_COST,
     LaminarTask,
     least_exchange,
     objective,
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
 
 __all__ = ["continuous", "objective", "optimal", "project"]
-
-MAX_HALF_WIDTH = 64
-"""Windows are never wider to either side."""
 
 
 def continuous(
@@ -214,20 +211,22 @@ def _scaled(task: LaminarTask) -> NDArray[np.int64]:
     raise SolverError("laminar engine", "no solution in any window")
 
 
-def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
+def _refine(
+    task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: int, max_half: int = 64
+) -> bool:
     """Move the centers ``(sizes, nodes)``, in place, until no exchange of `step` improves them.
 
-    Windows have `half` steps on either side, which doubles where it is too small. Returns whether any window held a
-    solution. Each round solves the windows and looks for an exchange.
+    Windows have `half` steps on either side, which doubles where it is too small, up to `max_half`: memory grows with
+    it. Returns whether any window held a solution. Each round solves the windows and looks for an exchange.
     """
     while True:
         if _solve(task, centers, step, half):
             if least_exchange(task, centers, step) >= 0:
                 return True
-        elif half >= MAX_HALF_WIDTH:
+        elif half >= max_half:
             return False
         # Windows around a solution hold something better, if there is; so this ends also at the widest.
-        half = min(2 * half, MAX_HALF_WIDTH)
+        half = min(2 * half, max_half)
 
 
 def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) -> bool:
@@ -252,7 +251,7 @@ def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) 
         settle(np.zeros(0, dtype=np.int64))
         return True
     lows, lengths = np.empty(n_sizes, dtype=np.int64), np.empty(n_sizes, dtype=np.int64)
-    tables = np.full((n_sizes, 2 * half + 1), NOT_POSSIBLE)
+    tables = np.full((n_sizes, 2 * half + 1), INFEASIBLE_COST)
     _deal(
         task,
         lambda rows: kernels.tops(

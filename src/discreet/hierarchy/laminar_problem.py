@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
 
 __all__ = [
-    "NOT_POSSIBLE",
+    "INFEASIBLE_COST",
     "LaminarTask",
     "least_exchange",
     "objective",
@@ -29,11 +29,11 @@ __all__ = [
     "read_task",
 ]
 
-NOT_POSSIBLE = 2**61
-"""The cost of counts that are not feasible."""
+INFEASIBLE_COST = 2**61
+"""Cost of infeasible counts: above all others, and the sum of two of them is a 64-bit integer."""
 
-MAX_PATH_SUM = NOT_POSSIBLE // 2
-"""So far the sums of increments along a path may reach."""
+MAX_PATH_SUM = INFEASIBLE_COST // 2
+"""Largest sum of increments along a path: any such sum is below the cost of infeasible counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
         for level in np.split(np.arange(tree.n), tree.level_start[1:-1])
     ]
     roots: list[NDArray[np.int64]] = []
-    least = NOT_POSSIBLE
+    least = INFEASIBLE_COST
     for block in range(0, len(xs), 64):
         x, y = xs[block : block + 64], task.ys[block : block + 64]
         # One more costs what one less gains, a count higher.
@@ -220,7 +220,7 @@ def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
         up = own * task.weights
         down = -(own - 2 * step) * task.weights
         leaves = tree.leaves
-        down[:, leaves] = np.where(x[:, leaves] > 0, down[:, leaves], NOT_POSSIBLE)
+        down[:, leaves] = np.where(x[:, leaves] > 0, down[:, leaves], INFEASIBLE_COST)
         for nodes in reversed(parents):
             if not len(nodes):
                 continue
@@ -230,7 +230,9 @@ def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
             less = np.minimum.reduceat(down[:, first:stop], edges, axis=1)
             least = min(least, int((more + less).min()))
             up[:, nodes] += more
-            down[:, nodes] = np.where(less >= NOT_POSSIBLE, NOT_POSSIBLE, down[:, nodes] + less)
+            down[:, nodes] = np.where(
+                less >= INFEASIBLE_COST, INFEASIBLE_COST, down[:, nodes] + less
+            )
         roots.append(np.stack([up[:, 0], down[:, 0]]))
     up_least, down_least = (int(part.min()) for part in np.concatenate(roots, axis=1))
     together = up_least + down_least if task.total is not None else min(up_least, down_least)

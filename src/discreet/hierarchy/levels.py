@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import permutations
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
 
 __all__ = ["choose_levels", "expected_error"]
-
-_N_PARTS = 1000
-"""Parts are multiples of a thousandth, and none is smaller."""
 
 
 def expected_error(
@@ -95,11 +93,13 @@ def choose_levels(
     kind: Kind,
     guarantee: PureDP | ZeroConcentratedDP,
     workload: ArrayLike,
+    *,
     max_levels_of_restarts: int = 8,
+    n_parts: int = 1000,
 ) -> tuple[Fraction, ...]:
     """Choose the part of the budget of each level that gives the least expected error of a workload.
 
-    A tree of 1,000 levels or more is refused. Each evaluation is one of :func:`expected_error`; a start takes them
+    A tree of `n_parts` levels or more is refused. Each evaluation is one of :func:`expected_error`; a start takes them
     for all pairs of levels, again and again.
 
     Parameters
@@ -112,11 +112,13 @@ def choose_levels(
         whatever its level.
     max_levels_of_restarts
         Levels with which a tree gets more starts than one: each takes a time that grows with their square.
+    n_parts
+        Parts into which the budget is divided; each level gets one or more.
 
     Returns
     -------
     tuple of Fraction
-        Multiples of a thousandth with the sum 1, for the argument ``levels`` of ``release``.
+        Multiples of ``1 / n_parts`` with the sum 1, for the argument ``levels`` of ``release``.
 
     Raises
     ------
@@ -129,7 +131,7 @@ def choose_levels(
 
     Notes
     -----
-    Thousandths are moved from one level to another while that helps, in steps that are halved. For Gaussian noise the
+    Parts are moved from one level to another while that helps, in steps that are halved. For Gaussian noise the
     error is convex in the parts. For Laplace noise it is not, and what is found is the best of several searches: from
     equal parts, so that the choice is never predicted to be worse, and in trees of few levels from nine
     tenths at each level.
@@ -146,38 +148,36 @@ def choose_levels(
     weights = np.asarray(workload, dtype=np.float64)
     depth = frame.tree.depth
     if weights.shape != (depth + 1,) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise InvalidProblemError(
-            "workload", f"{depth + 1} weights, none negative, not all 0", "others"
-        )
-    if depth >= _N_PARTS:
-        raise InvalidProblemError("tree", f"fewer than {_N_PARTS} levels", depth + 1)
+        expected = f"{depth + 1} weights, none negative, not all 0"
+        raise InvalidProblemError("workload", expected, "others")
+    if depth >= n_parts:
+        raise InvalidProblemError("tree", f"fewer than {n_parts} levels", depth + 1)
 
     def error(grains: list[int]) -> float:
-        parts = [Fraction(grain, _N_PARTS) for grain in grains]
+        parts = [Fraction(grain, n_parts) for grain in grains]
         return float(weights @ expected_error(frame, kind, guarantee, parts))
 
-    least, best = _descended(_parts(depth, 0, _N_PARTS // (depth + 1)), error)
+    starts = [_parts(depth, 0, n_parts // (depth + 1), n_parts)]
     if isinstance(guarantee, PureDP) and 0 < depth < max_levels_of_restarts:
-        for level in range(depth + 1):
-            cost, grains = _descended(_parts(depth, level, max(1, _N_PARTS // (10 * depth))), error)
-            if cost < least:
-                least, best = cost, grains
-    return level_shares(depth, [Fraction(grain, _N_PARTS) for grain in best])
+        each = max(1, n_parts // (10 * depth))
+        starts += [_parts(depth, level, each, n_parts) for level in range(depth + 1)]
+    _, best = min((_descended(start, error) for start in starts), key=itemgetter(0))
+    return level_shares(depth, [Fraction(grain, n_parts) for grain in best])
 
 
-def _parts(depth: int, level: int, each: int) -> list[int]:
-    """Return `each` thousandths for every level, and the rest for one of them."""
+def _parts(depth: int, level: int, each: int, n_parts: int) -> list[int]:
+    """Return `each` parts for every level, and the rest of `n_parts` for one of them."""
     grains = [each] * (depth + 1)
-    grains[level] += _N_PARTS - sum(grains)
+    grains[level] += n_parts - sum(grains)
     return grains
 
 
 def _descended(grains: list[int], error: Callable[[list[int]], float]) -> tuple[float, list[int]]:
-    """Move thousandths from one level to another while `error` falls; return the error and the parts.
+    """Move parts from one level to another while `error` falls; return the error and the parts.
 
-    `grains` has the thousandths of each level. Each step tries all pairs of levels.
+    `grains` has the number of parts of each level. Each step tries all pairs of levels.
     """
-    least, step = error(grains), _N_PARTS // 4
+    least, step = error(grains), sum(grains) // 4
     levels = range(len(grains))
     while step:
         better = None

@@ -70,6 +70,11 @@ class NearRowsTuning:
         Part of the time that is left which goes into near points.
     neighbor_places
         Places of an order in which near points are looked for, to either side.
+    relative_rounding
+        Upper bound on the relative rounding error of a sum of all rows: so much is taken off the bound.
+    rounding_per_row
+        Upper bound on the rounding error of a row's distances, as a share of all weights: positions that differ
+        little lose all digits but these.
     """
 
     max_points_of_all_pairs: int = 20_000
@@ -84,16 +89,11 @@ class NearRowsTuning:
     max_near_seconds: float = 3.0
     share_of_time_for_near_points: float = 0.2
     neighbor_places: int = 12
+    relative_rounding: float = 1e-11
+    rounding_per_row: float = 1e-15
 
 
 NEAR = NearRowsTuning()
-
-
-ROUNDING_FACTOR = 1.0 - 1e-11
-"""Sums of a few terms, and of n of them, are off by less, relatively."""
-
-ROUNDING_PER_ROW = 1e-15
-"""Differences of positions are off by less of a weight, whatever is left of them."""
 
 
 def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
@@ -150,9 +150,8 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
         sums, seen = _by_tree(embed(problem), k, limits)
     else:
         return 0.0
-    return max(
-        0.0, math.fsum(sums) * ROUNDING_FACTOR - ROUNDING_PER_ROW * seen * problem.suppressed_cost
-    )
+    error = NEAR.rounding_per_row * seen * problem.suppressed_cost
+    return max(0.0, math.fsum(sums) * (1.0 - NEAR.relative_rounding) - error)
 
 
 def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:

@@ -37,9 +37,6 @@ __all__ = [
 EFFORTS = ("fast", "strong")
 """How much a search tries."""
 
-SECONDS_BETWEEN_CLOCK_READS = 0.1
-"""Seconds of work between two looks at the clock, and so between Ctrl-C and its being heard."""
-
 
 @final
 @dataclass(frozen=True)
@@ -58,6 +55,8 @@ class SearchLimits:
         Most rows that may be left out of all classes; methods may use less of it or nothing.
     start
         A partition to start from, for methods that improve one.
+    clock_interval
+        Seconds of work between two reads of the clock, and so between Ctrl-C and its effect.
 
     Examples
     --------
@@ -72,6 +71,7 @@ class SearchLimits:
     threads: int = 1
     suppress: int = 0
     start: NDArray[np.int32] | None = field(default=None, compare=False)
+    clock_interval: float = 0.1
 
     @classmethod
     def within(
@@ -104,7 +104,7 @@ class SearchLimits:
 
 
 def portions(total: int, limits: SearchLimits, *, first: int = 1) -> Iterator[tuple[int, int]]:
-    """Divide work into portions of about a tenth of a second, until all is done or the time is over.
+    """Divide work into portions of about ``limits.clock_interval`` seconds, until all is done or the time is over.
 
     Kernels are called on a portion at a time, since the interpreter hears Ctrl-C between two calls alone. What they
     give must not depend on where portions end.
@@ -136,7 +136,7 @@ def portions(total: int, limits: SearchLimits, *, first: int = 1) -> Iterator[tu
         started = clock()
         yield begin, stop
         took = max(clock() - started, 1e-6)
-        begin, step = stop, max(1, min(4 * step, int(step * SECONDS_BETWEEN_CLOCK_READS / took)))
+        begin, step = stop, max(1, min(4 * step, int(step * limits.clock_interval / took)))
         if limits.left <= 0:
             return
 

@@ -51,9 +51,6 @@ class CountingLimits:
 COUNTING = CountingLimits()
 
 
-ENTROPY_MARGIN = 1e-9
-"""What kernels add to a least entropy: far more than their rounding, so that what they accept holds exactly."""
-
 _MAX_NUMERATOR = int(np.iinfo(np.int32).max) + 1
 
 
@@ -166,8 +163,11 @@ class Wanted(NamedTuple):
     missing: NDArray[np.int64]
 
 
-def wanted_of(demands: Sequence[Demand]) -> Wanted:
+def wanted_of(demands: Sequence[Demand], *, entropy_margin: float = 1e-9) -> Wanted:
     """Write demands as flat arrays, none as arrays without rows.
+
+    `entropy_margin`, in nats, is added to a least entropy: far more than the rounding of kernels, so that what they
+    accept holds exactly.
 
     Raises
     ------
@@ -183,9 +183,8 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
             case DistinctDiversity(least):
                 rows.append((DISTINCT, 0, 1, least, 0.0))
             case EntropyDiversity(least_entropy):
-                rows.append(
-                    (ENTROPY, 0, 1, 0, math.log(to_fraction(least_entropy, "l")) + ENTROPY_MARGIN)
-                )
+                nats = math.log(to_fraction(least_entropy, "l")) + entropy_margin
+                rows.append((ENTROPY, 0, 1, 0, nats))
             case RecursiveDiversity(factor, least):
                 rows.append((RECURSIVE, *to_fraction(factor, "c").as_integer_ratio(), least, 0.0))
             case AlphaFrequency(alpha, values):

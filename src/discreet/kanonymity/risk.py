@@ -326,15 +326,18 @@ def draw_class_sizes(table: Any, quasi_identifiers: Sequence[str]) -> str:  # no
     return bars(heights, "Equivalence classes of each size in the published table")
 
 
-def _weights_of_classes(table: Any, name: str, classes: Classes) -> list[Fraction]:  # noqa: ANN401 - as above
+def _weights_of_classes(
+    table: object, name: str, classes: Classes, *, max_weight: int = 10**12
+) -> list[Fraction]:
     """Add up the sampling weights, column `name`, of each class, exactly.
 
-    Raises InvalidProblemError for a row whose weight is below 1, too large or no number. A sort of the rows.
+    Raises InvalidProblemError for a row whose weight is below 1, `max_weight` people or more (there are fewer on
+    Earth), or no number. A sort of the rows.
     """
     values = values_in(table, name)
     numbers = []
     for rank in values.ranks:
-        if rank[0] != 0 or not 1 <= rank[1] < _MAX_WEIGHT:
+        if rank[0] != 0 or not 1 <= rank[1] < max_weight:
             expected = "a number of people, 1 or more, in each row"
             raise InvalidProblemError(name, expected, "another value", code="sampling-weights")
         numbers.append(Fraction(rank[1]))
@@ -343,10 +346,6 @@ def _weights_of_classes(table: Any, name: str, classes: Classes) -> list[Fractio
     for (label, code), many in zip(counts[0].T.tolist(), counts[1].tolist(), strict=True):
         people[label] += many * numbers[code]
     return people
-
-
-_MAX_WEIGHT = 10**12
-"""People that a row can stand for; more are no people."""
 
 
 def _of_persons(

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_SETS", "RiskSources", "risk_sources"]
-
-MOST_SETS = 1_000
-"""Sets of columns that are looked at; larger sets are left out where there would be more."""
+__all__ = ["RiskSources", "risk_sources"]
 
 
 @final
@@ -78,7 +75,9 @@ class RiskSources:
         }
 
 
-def risk_sources(table: Any, quasi_identifiers: Sequence[str]) -> RiskSources:  # noqa: ANN401 - a dataframe or a mapping of columns
+def risk_sources(
+    table: object, quasi_identifiers: Sequence[str], *, max_sets: int = 1_000
+) -> RiskSources:
     r"""Find which columns make rows unique.
 
     Parameters
@@ -87,6 +86,9 @@ def risk_sources(table: Any, quasi_identifiers: Sequence[str]) -> RiskSources:  
         Columns by name.
     quasi_identifiers
         Columns that an attacker may know, at least one.
+    max_sets
+        Sets of columns that are looked at, each by a sort of all rows; larger sets are left out if there would be
+        more.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def risk_sources(table: Any, quasi_identifiers: Sequence[str]) -> RiskSources:  
 
     Complexity
     ----------
-    One sort of the rows for each set of columns, of which there are at most :data:`MOST_SETS`.
+    One sort of the rows for each set of columns, of which there are at most `max_sets`.
 
     References
     ----------
@@ -113,7 +115,7 @@ def risk_sources(table: Any, quasi_identifiers: Sequence[str]) -> RiskSources:  
         raise InvalidProblemError("table", "columns of one length, with rows", "others")
     n, m = len(codes[0]), len(names)
     largest = 1
-    while largest < m and sum(math.comb(m, size) for size in range(1, largest + 2)) <= MOST_SETS:
+    while largest < m and sum(math.comb(m, size) for size in range(1, largest + 2)) <= max_sets:
         largest += 1
     score, shared = [0] * m, 0
     minimal: dict[int, int] = {}

@@ -14,8 +14,7 @@ from discreet.artefact.folders import ROWS, codings
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.printed import at_least, at_most
-from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
-from discreet.kanonymity.bounds.shared import AtomPlaces
+from discreet.kanonymity.bounds.shared import SHARED, AtomPlaces
 from discreet.kanonymity.cells import values_of
 from discreet.kanonymity.models import Closeness
 from discreet.kanonymity.packed import layout_of
@@ -207,7 +206,7 @@ class LargeRun:
             raise InvalidProblemError("memory", expected, in_words(memory))
         # The longest first, so that all workers end together.
         unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))
-        places = AtomPlaces.of(columns, codes_of, plan.k, PIECES_PER_NUMERIC_COLUMN)
+        places = AtomPlaces.of(columns, codes_of, plan.k, SHARED.pieces_per_numeric_column)
         most_keys = max(1000, (memory - PROCESS_BYTES) // KEY_BYTES)
         workers = self.engine.workers()
         self.settle(

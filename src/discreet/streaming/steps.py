@@ -23,7 +23,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
 from discreet.kanonymity.bounds.merged import ValueMerging
-from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, summed
+from discreet.kanonymity.bounds.shared import SHARED, Packed, Shared, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
 from discreet.kanonymity.demand import wanted_of
@@ -400,7 +400,7 @@ def bound(space: Workspace, number: int) -> None:
     the atoms of all pieces, in the rest of the time limit. The bound is 0 if no column fits.
     """
     plan: LargePlan = space.plan()
-    merging = ValueMerging(plan.places, min(MOST_ROWS, plan.most_keys))
+    merging = ValueMerging(plan.places, min(SHARED.max_packed_rows, plan.most_keys))
     for piece in range(len(plan.pieces)):
         merging.add(*space.get(f"atoms-{piece}"))
     packed = merging.packed()

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Draws", "advanced", "basic", "concentrated", "one_pass", "strongest"]
 
-_ROOT_BITS = 60
-"""Fractional bits of roots."""
-_COEFFICIENT_BITS = 30
-"""Significant bits of a coefficient; the rest is rounded away, downwards."""
-
 
 @final
 @dataclass(frozen=True)
@@ -112,10 +107,6 @@ def advanced(draws: int, loss: Fraction, delta: Fraction, neighbors: str) -> App
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
 
-MAX_LOSS_OF_ONE_PASS = 600
-"""Loss beyond which e^c leaves the range of a guarantee, and the sum over all draws proves far less."""
-
-
 def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
     r"""Account for one greedy pass over a decomposable function, whatever its length.
 
@@ -156,11 +147,17 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
 
 
 def lines(
-    draws: Draws, loss: Fraction, statement: ChoiceFacts, delta: Fraction | None
+    draws: Draws,
+    loss: Fraction,
+    statement: ChoiceFacts,
+    delta: Fraction | None,
+    *,
+    max_one_pass_loss: int = 600,
 ) -> list[AccountLine]:
     """Return what each valid rule proves for draws, each with a privacy loss of `loss`.
 
-    One line a rule, in a fixed order. `delta` is for rules that need one.
+    One line a rule, in a fixed order. `delta` is for rules that need one. Beyond `max_one_pass_loss` nats the
+    exponential of the one-pass rule leaves the range of a guarantee, and basic composition proves far less.
 
     `statement` says the relation, and whether the one-pass rule applies. At least one line, that of basic
     composition.
@@ -175,12 +172,8 @@ def lines(
     if delta is not None:
         proved.append(("advanced composition", advanced(k, loss, delta, relation)))
         # The theorem is about the exponential mechanism's law: permute-and-flip is not covered.
-        if (
-            statement.decomposable
-            and draws.one_pass
-            and draws.bounded_range
-            and loss <= MAX_LOSS_OF_ONE_PASS
-        ):
+        covered = statement.decomposable and draws.one_pass and draws.bounded_range
+        if covered and loss <= max_one_pass_loss:
             proved.append(("decomposable, one pass", one_pass(loss, delta, relation)))
     return [AccountLine(rule, guarantee, k, loss) for rule, guarantee in proved]
 
@@ -289,14 +282,19 @@ def _largest(
 
 def root_down(x: Fraction) -> Fraction:
     """Largest multiple of ``2^-60`` that is at most the square root of x."""
-    return Fraction(math.isqrt((x.numerator << 2 * _ROOT_BITS) // x.denominator), 1 << _ROOT_BITS)
+    return _root(x, up=False)
 
 
 def root_up(x: Fraction) -> Fraction:
     """Return an upper bound on the square root of x, a multiple of ``2^-60`` and at most ``2^-59`` above it."""
-    return Fraction(
-        math.isqrt(-((-x.numerator << 2 * _ROOT_BITS) // x.denominator)) + 1, 1 << _ROOT_BITS
-    )
+    return _root(x, up=True)
+
+
+def _root(x: Fraction, *, up: bool, bits: int = 60) -> Fraction:
+    """Return a bound on the square root of x from below, or from above, with `bits` fractional bits."""
+    scaled = x * (1 << 2 * bits)
+    root = math.isqrt(math.ceil(scaled)) + 1 if up else math.isqrt(math.floor(scaled))
+    return Fraction(root, 1 << bits)
 
 
 def short_down(x: Fraction) -> Fraction:
@@ -309,8 +307,8 @@ def short_up(x: Fraction) -> Fraction:
     return _short(x, up=True)
 
 
-def _short(x: Fraction, *, up: bool) -> Fraction:
-    """Round a positive fraction up or down to a few significant bits."""
+def _short(x: Fraction, *, up: bool, bits: int = 30) -> Fraction:
+    """Round a positive fraction up or down to `bits` significant bits, so that what follows from it stays short."""
     magnitude = x.numerator.bit_length() - x.denominator.bit_length()
-    unit = Fraction(2) ** (magnitude - _COEFFICIENT_BITS)
+    unit = Fraction(2) ** (magnitude - bits)
     return (math.ceil(x / unit) if up else math.floor(x / unit)) * unit

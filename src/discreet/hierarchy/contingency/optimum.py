@@ -16,7 +16,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
-from discreet.hierarchy.contingency.prices import MOST_KINDS, find_prices
+from discreet.hierarchy.contingency.prices import find_prices
 from discreet.hierarchy.contingency.problem import MOST_RESIDUAL_ENTRIES, TableFrame
 from discreet.hierarchy.contingency.shares import (
     SHARE_GRAINS,
@@ -36,18 +36,25 @@ if TYPE_CHECKING:
 
 __all__ = ["BestFrame", "best_frame", "pruned"]
 
-MOST_MEASURED = 128
-"""Marginals that may be measured, at most, where all parts of the asked ones are tried."""
 
-CELL_FLOOR = 1e-3
-"""Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
+class FrameLimits(NamedTuple):
+    """Measured limits of the search for marginals and their shares of the budget."""
 
-RATIOS_OF_PLAIN_COUNTS = (1.02, 1.01)
-"""Residuals are tried where the loss of plain counts is more times its bound, and taken where it is more times theirs:
-the first number, and the second."""
+    max_kinds: int = 700
+    """Kinds of leaves up to which a bound is searched: each step takes a time that grows with their cube."""
+    max_measured: int = 128
+    """Marginals that may be measured, at most, where all parts of the asked ones are tried."""
+    min_cell_share: float = 1e-3
+    """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
+    min_share: float = 1e-3
+    """Parts of the budget below it are left out, and those below a twentieth of the mean where there are many."""
+    ratio_to_bound: float = 1.02
+    """Residuals are tried if the loss of plain counts is above its bound by this factor."""
+    ratio_to_residuals: float = 1.01
+    """Residuals are taken if the loss of plain counts is above theirs by this factor."""
 
-LEAST_SHARE = 1e-3
-"""Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
+
+LIMITS = FrameLimits()
 
 
 class BestFrame(NamedTuple):
@@ -113,23 +120,19 @@ def best_frame(
         allowed[~program.weights.any(axis=1)] = 0.0
     if free:
         allowed[0, [domain.size_of(q) == 1 for q in measured]] = 0.0
-    if not program.weights.any() or (
-        fixed is not None and not (allowed.any(axis=1) | (fixed == 0)).all()
-    ):
+    unmeasured = fixed is not None and not (allowed.any(axis=1) | (fixed == 0)).all()
+    if unmeasured or not program.weights.any():
         raise InvalidProblemError("workload", "a table that a replaced person moves", "none")
-    bounded = int(kinds.ends.sum()) <= MOST_KINDS
-    prices, pushes, least = (
-        find_prices(program)
-        if bounded
-        else (np.where(kinds.ends, 1 / kinds.count[kinds.ends].sum(), 0.0), program.totals, 0.0)
-    )
+    bounded = int(kinds.ends.sum()) <= LIMITS.max_kinds
+    equal = np.where(kinds.ends, 1 / kinds.count[kinds.ends].sum(), 0.0)
+    prices, pushes, least = find_prices(program) if bounded else (equal, program.totals, 0.0)
     if total is not None:
         # The search for prices counts added rows: a public total leads below its bound.
         least = 0.0
     shares = _searched(program, measured, (prices, pushes, least), allowed, fixed)
     proved = bounded and not program.squared and domain.possible.all() and levels is None
     residuals = False
-    if proved and _loss(program, measured, shares) > RATIOS_OF_PLAIN_COUNTS[0] * least:
+    if proved and _loss(program, measured, shares) > LIMITS.ratio_to_bound * least:
         residuals, measured, shares = _better_residuals(
             program, measured, shares, (prices, pushes, least), guarantee.neighbors, free=free
         )
@@ -205,10 +208,9 @@ def _better_residuals(
     """
     domain = plain.domain
     unchanged = False, measured, shares
-    small = all(
-        domain.size_of(q) <= MOST_RESIDUAL_ENTRIES for q in plain.subsets if q != domain.full
-    )
-    if len(plain.subsets) > 2 * MOST_MEASURED or min(domain.shape) == 1 or not small:
+    sizes = [domain.size_of(q) for q in plain.subsets if q != domain.full]
+    small = max(sizes, default=0) <= MOST_RESIDUAL_ENTRIES
+    if len(plain.subsets) > 2 * LIMITS.max_measured or min(domain.shape) == 1 or not small:
         return unchanged
     program = replace(plain, residuals=neighbors)
     allowed = np.ones((len(plain.weights), len(plain.subsets)))
@@ -218,9 +220,8 @@ def _better_residuals(
     made = _searched(program, plain.subsets, bound, allowed, None)
     spread = _spread(program, plain.subsets, made)
     fits = (spread[plain.weights > 0] <= plain.caps).all()
-    if not fits or program.value(spread) * RATIOS_OF_PLAIN_COUNTS[1] > _loss(
-        plain, measured, shares
-    ):
+    plain_loss = _loss(plain, measured, shares)
+    if not fits or program.value(spread) * LIMITS.ratio_to_residuals > plain_loss:
         return unchanged
     return True, plain.subsets, made
 
@@ -253,14 +254,14 @@ def _program(
 def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
     """Return marginals that may be measured: all parts of the asked ones if few, else these and what any two share."""
     parts = dict.fromkeys(targets)
-    if sum(2 ** len(q) for q in targets) <= MOST_MEASURED * 8:
+    if sum(2 ** len(q) for q in targets) <= LIMITS.max_measured * 8:
         every = dict.fromkeys(
             one
             for q in targets
             for size in range(len(q), -1, -1)
             for one in itertools.combinations(q, size)
         )
-        if len(every) <= MOST_MEASURED:
+        if len(every) <= LIMITS.max_measured:
             return tuple(parts | every)
     for one, other in itertools.combinations(targets, 2):
         parts.setdefault(tuple(at for at in one if at in other))
@@ -275,9 +276,8 @@ def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | No
     if levels is None:
         return None
     parts = np.array([float(one) for one in levels])
-    return np.where(
-        kinds.ends, [parts[level:].sum() for level in kinds.levels.tolist()], parts[kinds.levels]
-    )
+    below = [parts[level:].sum() for level in kinds.levels.tolist()]
+    return np.where(kinds.ends, below, parts[kinds.levels])
 
 
 def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
@@ -286,7 +286,7 @@ def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
     Nothing replaces a residual: with a fine `grain` fewer parts are small.
     """
     above = kinds.down(shares.sum(axis=1)).max()
-    least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
+    least = min(LIMITS.min_share, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
     least *= SHARE_GRAINS[0] / grain
     return np.where(shares < least * above, 0.0, shares)
 
@@ -334,15 +334,15 @@ def _within_caps(
 def _with_cells(
     kinds: RegionKinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
 ) -> tuple[Floats, tuple[Marginal, ...]]:
-    """Return shares ``(kinds, measured)`` and marginals in which the cells of all leaves have `CELL_FLOOR` or more."""
+    """Return shares ``(kinds, measured)`` and marginals in which the cells of all leaves have a least share."""
     if domain.full not in measured:
         shares = np.concatenate([shares, np.zeros((len(shares), 1))], axis=1)
         measured = (*measured, domain.full)
     at = measured.index(domain.full)
-    bare = kinds.ends & (shares[:, at] < CELL_FLOOR)
+    bare = kinds.ends & (shares[:, at] < LIMITS.min_cell_share)
     if bare.any():
-        shares = shares * (1 - CELL_FLOOR)
-        shares[bare, at] = np.maximum(shares[bare, at], CELL_FLOOR)
+        shares = shares * (1 - LIMITS.min_cell_share)
+        shares[bare, at] = np.maximum(shares[bare, at], LIMITS.min_cell_share)
     return shares, measured
 
 

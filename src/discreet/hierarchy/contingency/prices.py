@@ -17,10 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from discreet.hierarchy.contingency.shares import Floats, Program, RegionKinds
 
-__all__ = ["MOST_KINDS", "find_prices"]
-
-MOST_KINDS = 700
-"""Kinds of leaves of a bound, at most: each step takes a time that grows with their cube."""
+__all__ = ["find_prices"]
 
 
 def find_prices(

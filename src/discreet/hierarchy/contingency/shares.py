@@ -41,9 +41,6 @@ __all__ = ["Program", "RegionKinds", "best_shares", "kinds_of", "whole_shares"]
 SHARE_GRAINS = (10**5, 10**7)
 """Shares of plain counts are multiples of one in so many, and those of residuals."""
 
-LEAST_PRECISION = 1e-12
-"""Precision that stands for none: its variance is never asked for."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -253,15 +250,16 @@ class Program:
             return self.totals
         return np.where(self.weights > 0, self.totals / 2 / np.sqrt(variances), 0.0)
 
-    def precision(self, shares: Floats, base: Floats) -> Floats:
+    def precision(self, shares: Floats, base: Floats, *, least: float = 1e-12) -> Floats:
         """Return the precision of each interaction by kind of region, ``(kinds, interactions)``, above 0.
 
         `shares` ``(kinds, marginals)`` are parts of the budget, `base` ``(marginals, interactions)`` the precision of
         each marginal at the whole budget; with Gaussian noise it is linear in shares, else quadratic.
+        `least` stands for no precision, as nobody asks for such a variance, and its inverse for a known total.
         """
-        made = np.maximum((shares**2 if self.squared else shares) @ base, LEAST_PRECISION)
+        made = np.maximum((shares**2 if self.squared else shares) @ base, least)
         if self.total_is_known:
-            made[0, self.subsets.index(())] = 1 / LEAST_PRECISION
+            made[0, self.subsets.index(())] = 1 / least
         return made
 
     def spread(self, precision: Floats) -> tuple[Floats, Floats, Floats]:

@@ -40,17 +40,10 @@ if TYPE_CHECKING:
 
     Kind = Literal["best", "whole", "floats"]
 
-__all__ = ["MAX_COMBINATIONS", "Step", "Subtrees", "ZeroLayout", "system_weights"]
-
-MAX_COMBINATIONS = 512
-"""Unknowns of one system, at most: a matrix of so many takes 2 MB, and 10 ms to invert (one core, 2026-11-23)."""
+__all__ = ["Step", "Subtrees", "ZeroLayout", "system_weights"]
 
 MAX_WEIGHTS = 1 << 22
 """Numbers in all matrices of one fit, at most: as Python's integers they take 150 MB."""
-
-MAX_VARIANCE_RATIO = 1e12
-"""Variances in one system differ by this factor at most; beyond it the smallest are taken for larger ones, which is
-unbiased too and keeps what floats invert in their range."""
 
 
 @final
@@ -63,11 +56,13 @@ class ZeroLayout:
         The cells.
     held
         Whether structural zeros count; without them all attributes are regular, and systems have one unknown.
+    max_combinations
+        Unknowns of one system, at most: a matrix of 512 takes 2 MB, and 10 ms to invert (one core, 2026-11-23).
 
     Raises
     ------
     InvalidProblemError
-        For more than :data:`MAX_COMBINATIONS` possible combinations.
+        For more than `max_combinations` possible combinations.
 
     Examples
     --------
@@ -78,7 +73,7 @@ class ZeroLayout:
     ((1, 2), (0,), [0, 2, 3])
     """
 
-    def __init__(self, domain: Domain, *, held: bool = True) -> None:
+    def __init__(self, domain: Domain, *, held: bool = True, max_combinations: int = 512) -> None:
         self.domain = domain
         possible = (domain.possible | (not held)).reshape(domain.shape)
         self.irregular: Marginal = tuple(
@@ -91,10 +86,10 @@ class ZeroLayout:
         first = tuple(slice(None) if at in self.irregular else 0 for at in domain.full)
         self.combinations: NDArray[np.int64] = np.flatnonzero(possible[first])
         self.size = len(self.combinations)
-        if self.size > MAX_COMBINATIONS:
+        if self.size > max_combinations:
             names = ", ".join(domain.attributes[at].name for at in self.irregular)
             expected = (
-                f"at most {MAX_COMBINATIONS} possible combinations of the attributes in structural zeros, "
+                f"at most {max_combinations} possible combinations of the attributes in structural zeros, "
                 "to hold these at zero; 'free' leaves them out of the fit"
             )
             raise InvalidProblemError("zeros", expected, f"{count(self.size)} of {names}")
@@ -268,7 +263,11 @@ def system_weights(
 
 @final
 class _Systems:
-    """The systems of one interaction, from the lowest regions up."""
+    """The systems of one interaction, from the lowest regions up.
+
+    Variances of floats in one system differ by a factor of `max_variance_ratio` at most. Smaller ones are replaced,
+    which is unbiased too and keeps what floats invert in their range.
+    """
 
     def __init__(
         self,
@@ -278,6 +277,7 @@ class _Systems:
         subset: Marginal,
         *,
         exact: bool,
+        max_variance_ratio: float = 1e12,
     ) -> None:
         self.layout, self.subtrees, self.exact = layout, subtrees, exact
         self.full = layout.domain.full
@@ -304,7 +304,7 @@ class _Systems:
             for stratum in range(measured.frame.n_strata)
         ]
         known = [one for listed in self.variances for one in listed.values()]
-        self.least = Fraction(0) if exact else max(known) / Fraction(MAX_VARIANCE_RATIO)
+        self.least = Fraction(0) if exact else max(known) / Fraction(max_variance_ratio)
 
     def steps(self, kind: Kind) -> list[Step]:
         """Return the weights of every kind of subtree, from the leaves up; a matrix inverse or two for each."""

@@ -56,11 +56,17 @@ __all__ = ["ProvedLoss", "loss_in_words", "moved_residual", "name_of_marginal", 
 
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
 
-WEIGHT_SPAN = 1e40
-"""Weights of tables lie within this factor of 1, and prices and weights of variances of the largest: no overflow."""
 
-FLOAT_ERROR = 1e-10
-"""Bound of the relative errors of sums of positive terms here: at most 2^16 of them, each operation right to 2^-53."""
+class FloatRange(NamedTuple):
+    """What floats here can hold, and how exactly."""
+
+    weight_span: float = 1e40
+    """Weights of tables are within this factor of 1, prices and weights of variances within it of the largest."""
+    relative_error: float = 1e-10
+    """Upper bound on the error of sums of positive terms: at most 2^16 terms, each operation right to 2^-53."""
+
+
+FLOATS = FloatRange()
 
 PAIR_LIKENESS = (1.0, 0.5)
 r"""Values of :math:`\tau` in the bound for replaced rows; all from 0 to 1 prove one, and the best is taken."""
@@ -163,13 +169,12 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
     if kind == "against-naive":
         # A quotient of variances: the budget cancels.
         unit = 1.0
-    outwards = 1 + FLOAT_ERROR
+    outwards = 1 + FLOATS.relative_error
     # The plan is a linear mechanism itself.
     if not low * unit <= loss * unit * outwards < math.inf:
         raise InvalidProblemError("workload", "a loss that floats can bound", "another")
-    return ProvedLoss(
-        loss * unit * outwards, low * unit / outwards, low * unit * hardly / outwards**2
-    )
+    any_noise = low * unit * hardly / outwards**2
+    return ProvedLoss(loss * unit * outwards, low * unit / outwards, any_noise)
 
 
 def loss_in_words(
@@ -183,7 +188,7 @@ def loss_in_words(
     if neighbors == "replace-person":
         records = "a record" if max_rows == 1 else f"a person with {max_rows} records"
         datasets = f"datasets with {records} in each cell of each lowest region"
-    ratio = proved.most / proved.linear * (1 + FLOAT_ERROR) if proved.linear else math.inf
+    ratio = proved.most / proved.linear * (1 + FLOATS.relative_error) if proved.linear else math.inf
     numbers = {
         "loss": at_most(proved.most, 6),
         "least": at_least(proved.linear, 6),
@@ -242,7 +247,8 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
     if lengths != {frame.tree.depth + 1}:
         raise InvalidProblemError("workload", "a weight for each level", "others")
     rows = [[to_fraction(one, "workload") for one in row] for row in tables.values()]
-    if any(one and not 1 / WEIGHT_SPAN <= one <= WEIGHT_SPAN for row in rows for one in row):
+    span = FLOATS.weight_span
+    if any(one and not 1 / span <= one <= span for row in rows for one in row):
         raise InvalidProblemError("workload", "weights that are 0 or from 1e-40 to 1e40", "others")
     numbers_of = [[float(one) for one in row] for row in rows]
     weights = np.array(numbers_of).T
@@ -280,9 +286,9 @@ def _read_prices(
     # Any numbers prove a bound, and common factors don't matter: extreme ones are replaced, so that nothing overflows.
     prices = np.where(tree.ends, prices, 0.0)
     prices /= prices.max()
-    prices[prices < 1 / WEIGHT_SPAN] = 0.0
+    prices[prices < 1 / FLOATS.weight_span] = 0.0
     pushes = np.where(weights > 0, pushes, 0.0)
-    pushes = np.where(weights > 0, np.maximum(pushes / pushes.max(), 1 / WEIGHT_SPAN), 0.0)
+    pushes = np.where(weights > 0, np.maximum(pushes / pushes.max(), 1 / FLOATS.weight_span), 0.0)
     return prices / float((prices * tree.count).sum()), pushes
 
 
@@ -433,11 +439,11 @@ def _diagonal(matrix: Floats, norms: Floats) -> Floats:
 
     `matrix` is K, ``(rows, columns)``; `norms` ``(columns,)`` are the Euclidean norms of its columns before anything
     was subtracted from them, and scale the margin for rounding. The result is ``(columns,)``, zeros for a matrix of
-    zeros. Singular values below FLOAT_ERROR of the largest are left out. One SVD: ``O(rows columns min(rows,
-    columns))``.
+    zeros. Singular values below ``FLOATS.relative_error`` of the largest are left out. One SVD: ``O(rows columns
+    min(rows, columns))``.
     """
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    mask = values > FLOAT_ERROR * values[0]
+    mask = values > FLOATS.relative_error * values[0]
     if not mask.any():
         return np.zeros(matrix.shape[1])
     left, right = left[:, mask], right[mask]
@@ -445,13 +451,13 @@ def _diagonal(matrix: Floats, norms: Floats) -> Floats:
     product = left.T @ matrix
     sums = np.einsum("ij,ij->j", right, product)
     # Each number is a sum of at most 2^12 products of numbers at most 1 and of a column of the matrix.
-    return np.asarray((sums - 2 * FLOAT_ERROR * norms) / norm)
+    return np.asarray((sums - 2 * FLOATS.relative_error * norms) / norm)
 
 
 def _norm(columns: Floats) -> float:
     """Spectral norm of nearly orthonormal columns, rounded up."""
     gram = columns.T @ columns
-    return math.sqrt(float(np.abs(gram).sum(axis=1).max()) + FLOAT_ERROR)
+    return math.sqrt(float(np.abs(gram).sum(axis=1).max()) + FLOATS.relative_error)
 
 
 def _size(frame: TableFrame, marginal: Marginal) -> int:

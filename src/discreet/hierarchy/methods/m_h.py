@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MH", "integer_program"]
 
-_MAX_ROUNDS_OF_CUTS = 200
-"""Rounds of cuts after which rounding is taken to keep the solver from an end."""
-
 
 @final
 @dataclass(frozen=True)
@@ -100,14 +97,18 @@ class MH:
                 frame, measured.values, total=frame.total, weights=weights, threads=self.threads
             )
         counts = integer_program(frame.tree, measured.values, frame.total, weights)
-        optimal(
-            frame, counts, measured.values, total=frame.total, weights=weights
-        ).raise_for_failure()
+        proof = optimal(frame, counts, measured.values, total=frame.total, weights=weights)
+        proof.raise_for_failure()
         return counts
 
 
 def integer_program(
-    tree: Tree, y: NDArray[np.int64], total: int | None, weights: NDArray[np.int64]
+    tree: Tree,
+    y: NDArray[np.int64],
+    total: int | None,
+    weights: NDArray[np.int64],
+    *,
+    max_rounds: int = 200,
 ) -> NDArray[np.int64]:
     r"""Solve Model 1 with a mixed-integer solver, by cutting planes.
 
@@ -127,6 +128,8 @@ def integer_program(
         G, or ``None``.
     weights
         ``(n_nodes,)`` integers.
+    max_rounds
+        Rounds of cuts after which rounding is taken to keep the solver from an end.
 
     Returns
     -------
@@ -136,7 +139,7 @@ def integer_program(
     Raises
     ------
     LimitReachedError
-        After 200 rounds of cuts.
+        After `max_rounds` rounds of cuts.
 
     Examples
     --------
@@ -165,7 +168,7 @@ def integer_program(
     starts = [sign * (1 << power) for power in range(12) for sign in (-1, 1)]
     for start in (-1, 0, *starts):
         _cut(model, paid, np.full(len(paid), start), w)
-    for _ in range(_MAX_ROUNDS_OF_CUTS):
+    for _ in range(max_rounds):
         solution = model.solve().x
         d = np.rint(solution[:cells]).astype(np.int64)
         short = paid[solution[cells + paid] < w[paid] * (d[paid].astype(np.float64) ** 2 - 0.25)]
@@ -173,7 +176,7 @@ def integer_program(
             return (y.reshape(-1) + d).reshape(y.shape)
         _cut(model, short, d[short], w)
         _cut(model, short, d[short] - 1, w)
-    raise LimitReachedError(f"{_MAX_ROUNDS_OF_CUTS} rounds of cuts", best=None)
+    raise LimitReachedError(f"{max_rounds} rounds of cuts", best=None)
 
 
 def _sums(

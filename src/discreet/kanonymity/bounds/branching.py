@@ -18,7 +18,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -31,10 +31,23 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.kernels.branching import OverpaidClasses
 
-__all__ = ["Separated", "repaired", "room_for", "separate"]
+__all__ = ["BRANCHES", "BranchLimits", "Separated", "repaired", "room_for", "separate"]
 
-MIN_EXCESS = 1e-9
-"""Least excess of a class that joins the program: above what rounding adds to its mean multiplier."""
+
+class BranchLimits(NamedTuple):
+    """Limits of the search of one root, as the compiled search takes them."""
+
+    max_nodes: int = 20_000
+    """Boxes searched for one root: some hundredths of a second."""
+    max_open_nodes: int = 500
+    """Boxes that wait at once; more are given up, and the rows of their classes marked."""
+    nodes_between_recounts: int = 64
+    """Boxes inside one another after which the costs of rows are summed anew, since each change of one is rounded."""
+    min_excess: float = 1e-9
+    """Least excess of a class that is returned: above what rounding adds to its mean multiplier."""
+
+
+BRANCHES = BranchLimits()
 
 
 @final
@@ -62,7 +75,7 @@ def separate(  # noqa: PLR0917 - the parts of one search
     u: NDArray[np.float64],
     feasible: NDArray[np.float64],
     slack: float,
-    node_limit: int,
+    branch_limits: BranchLimits,
     limits: SearchLimits,
 ) -> Separated:
     """Find classes that multipliers overpay, and repair the multipliers so that they overpay none.
@@ -77,8 +90,8 @@ def separate(  # noqa: PLR0917 - the parts of one search
         ``(n_points,)`` multipliers that overpay no class; they count where the search is cut short.
     slack
         The e of the module's formula.
-    node_limit
-        Largest number of boxes for one root.
+    branch_limits
+        Limits of the search of one root.
     limits
         When to end, and the number of threads.
     """
@@ -93,7 +106,7 @@ def separate(  # noqa: PLR0917 - the parts of one search
     doubtful = np.zeros(n, dtype=np.bool_)
 
     def search_root(rank: int, halted: NDArray[np.bool_]) -> None:
-        branches(*arguments, node_limit, rank, classes, upper, doubtful, halted)
+        branches(*arguments, branch_limits, rank, classes, upper, doubtful, halted)
 
     _in_threads(search_root, n_roots, limits)
     # Classes of a root have rows of its rank and behind.
@@ -101,7 +114,7 @@ def separate(  # noqa: PLR0917 - the parts of one search
     doubtful[order[unsearched[0] if len(unsearched) else n :]] = True
     proved = repaired(u, np.where(np.isfinite(upper), upper, 0.0), counts, k, slack)
     proved = np.where(doubtful, np.minimum(feasible, proved), proved)
-    root, slot = np.nonzero(classes.excess > MIN_EXCESS)
+    root, slot = np.nonzero(classes.excess > branch_limits.min_excess)
     falling = np.argsort(-classes.excess[root, slot], kind="stable")
     root, slot = root[falling], slot[falling]
     return Separated(proved, classes.points[root, slot], classes.rows[root, slot])

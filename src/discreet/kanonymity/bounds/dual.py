@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.arrays import SET, points_of
-from discreet.kanonymity.bounds.branching import separate
+from discreet.kanonymity.bounds.branching import BRANCHES, separate
 from discreet.kanonymity.candidate import SearchLimits, order_of, portions
 from discreet.kanonymity.problem import Numeric, Problem
 
@@ -56,8 +56,6 @@ class MultiplierTuning:
         Weight of the program's last solution in the center that trial points are near to.
     slacks
         Slacks of proofs, one after the other: each takes about twice the time of the one before it.
-    max_nodes_per_root
-        Boxes for one root: some hundredths of a second.
     proof_share_of_value
         Part of the program's value that a proof has to reach, but for its slack, before the next slack is
         taken.
@@ -73,17 +71,12 @@ class MultiplierTuning:
     max_multiplier_in_costs: float = 4.0
     weight_of_last_solution: float = 0.2
     slacks: tuple[float, ...] = (0.1, 0.02, 0.005, 0.0)
-    max_nodes_per_root: int = 20_000
     proof_share_of_value: float = 0.97
     untimed_rounds: int = 60
     unscaled_binary_orders: int = 10
 
 
 MULTIPLIERS = MultiplierTuning()
-
-
-NEGLIGIBLE_COST_SHARE = 1e-60
-"""Part of all weights below which the cost of a column is left out; 1e-13 and more is taken off for rounding."""
 
 
 @final
@@ -173,9 +166,7 @@ class DualBound:
             return None
         trial = self.share * self.center + (1 - self.share) * solved
         slack = MULTIPLIERS.slacks[self.slack_at]
-        separated = separate(
-            self.points, self.k, trial, self.best, slack, MULTIPLIERS.max_nodes_per_root, limits
-        )
+        separated = separate(self.points, self.k, trial, self.best, slack, BRANCHES, limits)
         # A mean of solutions of programs may be above what suppressed rows allow by rounding.
         feasible = np.minimum(separated.feasible, self.most)
         if self.counts @ feasible > self.counts @ self.best:
@@ -332,15 +323,16 @@ class DualBound:
 
 def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
     """Return an upper bound on what rounding adds to the mean multiplier of k rows less the width of their class."""
-    from discreet.kanonymity.kernels.branching import NODES_BETWEEN_RECOUNTS
-
     size = float(np.abs(u).max(initial=0.0) + weights.sum())
-    return (k + len(weights) + 2 * NODES_BETWEEN_RECOUNTS + 16) * 2.0**-50 * size
+    return (k + len(weights) + 2 * BRANCHES.nodes_between_recounts + 16) * 2.0**-50 * size
 
 
-def costly(problem: Problem) -> Problem:
-    """Return the problem without columns whose largest cost is negligible; one column is kept if all are."""
-    least = NEGLIGIBLE_COST_SHARE * problem.suppressed_cost
+def costly(problem: Problem, *, negligible_share: float = 1e-60) -> Problem:
+    """Return the problem without columns whose largest cost is negligible; one column is kept if all are.
+
+    A cost is negligible up to `negligible_share` of all weights: the bound has 1e-13 and more taken off for rounding.
+    """
+    least = negligible_share * problem.suppressed_cost
     costing = [j for j, column in enumerate(problem.columns) if column.place.max() > least] or [0]
     columns = tuple(problem.columns[j] for j in costing)
     return Problem(columns, problem.codes[:, costing], problem.loss)

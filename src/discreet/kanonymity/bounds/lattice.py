@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.bounds.covers import Cover
     from discreet.kanonymity.kernels.shared import Lattice
 
-__all__ = ["COST_UNITS", "bits_of", "lattice_of"]
-
-COST_UNITS = 2**26
-"""Units of cost that all weights together have."""
+__all__ = ["bits_of", "lattice_of"]
 
 
 def bits_of(cover: Cover) -> int:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LowerBound", "lower_bound"]
 
-PIECES_PER_NUMERIC_COLUMN = 16
-"""Pieces of a numeric column in which cells shared by k rows are looked for."""
-
 
 @final
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ class LowerBound:
             dual = DualBound(problem, k, suppressed=self.suppressed)
             if dual.points.n <= MULTIPLIERS.max_points_of_program:
                 return (dual,)
-        shared = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
+        shared = Shared.of(problem, k)
         near = _Nearest(problem, k, shared, self.nearest)
         # A search for shared intervals may take all the time, and prove less than the nearest rows do in a second.
         numeric = any(isinstance(column.attribute, Numeric) for column in problem.columns)

@@ -31,7 +31,7 @@ from discreet.kanonymity.bounds.covers import (
     cover_of,
     whole_of,
 )
-from discreet.kanonymity.bounds.lattice import COST_UNITS, bits_of, lattice_of
+from discreet.kanonymity.bounds.lattice import bits_of, lattice_of
 from discreet.kanonymity.packed import WORD_BITS
 from discreet.kanonymity.problem import Numeric
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.kernels.shared import Lattice
     from discreet.kanonymity.problem import CodedColumn, Problem
 
-__all__ = ["MOST_ROWS", "AtomPlaces", "Packed", "Shared", "ceilings_of", "summed"]
+__all__ = ["SHARED", "AtomPlaces", "Packed", "Shared", "ceilings_of", "summed"]
 
 
 @final
@@ -74,6 +74,15 @@ class SharedCellsTuning:
         mean left 18.3, 16.1, 15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of
         5 million, up to 1.25 and 1.5 times, 15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy
         machine).
+    cost_units
+        Units of cost that all weights together have: costs are integers of 32 bits in the search.
+    pieces_per_numeric_column
+        Pieces of a numeric column in which cells shared by k rows are looked for, by default.
+    max_packed_rows
+        Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values
+        first.
+    max_extra_rows
+        Rows of 16 bytes for which one search has room beyond three times its own.
     shares_of_mean_loss_for_sets
         Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the
         one before, and few searches come to the mean.
@@ -86,14 +95,14 @@ class SharedCellsTuning:
     max_values_of_first_choice: int = 32
     max_keys_searched_fully: int = 100_000
     mean_losses_searched: float = 1.5
+    cost_units: int = 2**26
+    pieces_per_numeric_column: int = 16
+    max_packed_rows: int = 20_000_000
+    max_extra_rows: int = 10_000_000
     shares_of_mean_loss_for_sets: tuple[float, ...] = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
 
 
 SHARED = SharedCellsTuning()
-
-
-MOST_ROWS = 20_000_000
-"""Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
 
 
 BITS_PER_PACKED_ROW = WORD_BITS - 1
@@ -163,7 +172,7 @@ class AtomPlaces:
                 shift += bits_of(cover)
         # Where all weights are zero no cell costs anything, and no cover is kept.
         weights = sum(column.attribute.weight for column in columns)
-        return cls(tuple(placed), COST_UNITS / weights if weights > 0 else 1.0)
+        return cls(tuple(placed), SHARED.cost_units / weights if weights > 0 else 1.0)
 
     def keys(self, codes: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:
         """Pack rows into int64 keys ``(rows,)``, given by the codes of each quasi-identifier."""
@@ -263,7 +272,7 @@ def pack(problem: Problem, k: int, bins: int) -> Packed | None:
     if not places.covers:
         return None
     keys = np.sort(places.keys(codes))
-    return places.packed(*summed(keys, np.ones(len(keys), dtype=np.int64)), MOST_ROWS)
+    return places.packed(*summed(keys, np.ones(len(keys), dtype=np.int64)), SHARED.max_packed_rows)
 
 
 def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -346,7 +355,7 @@ class Shared:
         self.costs, self.reached = np.empty(0, dtype=np.int64), 0
 
     @classmethod
-    def of(cls, problem: Problem, k: int, bins: int) -> Shared:
+    def of(cls, problem: Problem, k: int, bins: int = SHARED.pieces_per_numeric_column) -> Shared:
         """Take a table in memory, with so many pieces of a numeric column at most."""
         return cls(k, partial(pack, problem, k, bins))
 
@@ -394,7 +403,7 @@ class Shared:
         if packed is None:
             return
         while self.ceilings and limits.left > 0:
-            ceiling = int(COST_UNITS * self.ceilings[0])
+            ceiling = int(SHARED.cost_units * self.ceilings[0])
             # What is below the last ceiling is known.
             best = np.where(self.costs < self.reached, self.costs, ceiling)
             finished = self._searched(packed, best, limits)
@@ -444,6 +453,7 @@ class Shared:
                         cell,
                         self.k,
                         2**62 if timed else int(share * sizes[cell]),
+                        SHARED.max_extra_rows,
                         stop,
                     )
                     # The longest first, so that all threads end together.

@@ -11,7 +11,7 @@ and those of the program [PSU18]_, and bounds what every partition loses.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -24,10 +24,19 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.exact.pricing import Pricer, Pricing
 
-__all__ = ["RELAXATION_TOLERANCE", "Pool", "Relaxed", "incidence", "relax"]
+__all__ = ["TOLERANCES", "ExactTolerances", "Pool", "Relaxed", "incidence", "relax"]
 
-RELAXATION_TOLERANCE = 1e-10
-"""Relative distance of bound and relaxation at which they count as equal."""
+
+class ExactTolerances(NamedTuple):
+    """Rounding errors that the search for an optimum allows for."""
+
+    relaxation: float = 1e-10
+    """Relative distance of a bound and the relaxation's value at which they count as equal."""
+    integrality: float = 1e-6
+    """Distance of a solver's value from an integer at which it counts as that integer."""
+
+
+TOLERANCES = ExactTolerances()
 
 
 @final
@@ -171,7 +180,7 @@ def relax(
         rounds += 1
         if pricing.lower > lower:
             lower, centre = pricing.lower, at
-        if _close(lower, objective, RELAXATION_TOLERANCE):
+        if _close(lower, objective, TOLERANCES.relaxation):
             break
         fresh, prices = pool.add(pricing.classes, pricing.costs)
         if not len(fresh):
@@ -196,4 +205,4 @@ def _seconds(limits: SearchLimits) -> float | None:
 
 
 def _close(lower: float, upper: float, gap: float) -> bool:
-    return upper - lower <= max(gap, RELAXATION_TOLERANCE) * abs(upper)
+    return upper - lower <= max(gap, TOLERANCES.relaxation) * abs(upper)

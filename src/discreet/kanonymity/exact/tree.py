@@ -20,22 +20,19 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.exact.columns import RELAXATION_TOLERANCE, incidence
+from discreet.kanonymity.exact.columns import TOLERANCES, incidence
 from discreet.kanonymity.exact.cuts import CUTS, NO_CUTS, half, rows_of, violated
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.lp import LinearModel, LPSolution
     from discreet.kanonymity.candidate import SearchLimits
 
 __all__ = ["RELATIVE_TOLERANCE", "Listed", "Settled", "settle"]
 
-RELATIVE_TOLERANCE = 5 * RELAXATION_TOLERANCE
+RELATIVE_TOLERANCE = 5 * TOLERANCES.relaxation
 """Relative distance of a bound to the best loss at which a branch is left."""
-
-INTEGRALITY_TOLERANCE = 1e-6
-"""Distance from an integer that counts as none."""
 
 
 @final
@@ -152,6 +149,12 @@ def settle(
 
 def _cutoff(upper: float) -> float:
     return upper - RELATIVE_TOLERANCE * abs(upper)
+
+
+def _is_fractional(x: ArrayLike) -> NDArray[np.bool_]:
+    """Mark the values of a solution that are neither 0 nor 1, in the shape of `x`."""
+    values, error = np.asarray(x), TOLERANCES.integrality
+    return np.asarray((values > error) & (values < 1 - error))
 
 
 @final
@@ -290,7 +293,7 @@ class _Program:
 
     def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the cuts that a fractional solution violates, as rows of points."""
-        fractional = np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE))
+        fractional = np.flatnonzero(_is_fractional(x))
         return violated(self.classes[fractional], x[fractional], self.listed.n)
 
     def pair(self, point: _Point) -> tuple[int, int] | None:
@@ -307,17 +310,13 @@ class _Program:
         together: dict[tuple[int, int], float] = {}
         if x is None:
             return together
-        for at in np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE)):
+        for at in np.flatnonzero(_is_fractional(x)):
             rows = [int(row) for row in self.classes[at] if row >= 0]
             for place, row in enumerate(rows):
                 for other in rows[:place]:
                     key = (other, row)
                     together[key] = together.get(key, 0.0) + float(x[at])
-        return {
-            key: value
-            for key, value in together.items()
-            if INTEGRALITY_TOLERANCE < value < 1 - INTEGRALITY_TOLERANCE
-        }
+        return {key: value for key, value in together.items() if _is_fractional(value)}
 
     def holding(self, row: int) -> NDArray[np.bool_]:
         """Mark the classes that hold a row, ``(classes,)``."""

@@ -184,9 +184,9 @@ def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     k: int,
     G: Growth,
     seed: int,
-    tolerance: float,
     begin: int,
     stop: int,
+    tolerance: float = 1e-12,
 ) -> None:
     r"""Grow classes of k rows, one after another, each by the row that widens it least: the picks from `begin` on.
 
@@ -194,7 +194,9 @@ def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     w being the cost per row of a class. With a `seed` below zero each class starts at the first row that is left; else
     the first class starts at that point and each other at the row farthest from the one added last. Costs that differ
-    by `tolerance` are ties, which the first row wins. ``first`` is ``(n_points + 1,)`` int64. ``O(n_points m)`` a pick.
+    by less than `tolerance` are ties, which the first row wins, as in Table 7.
+
+    ``first`` is ``(n_points + 1,)`` int64. ``O(n_points m)`` a pick.
     """
     m = len(A.kind)
     left, at, box, marks, wider = G.left, G.at, G.box, G.marks, G.wider

@@ -21,16 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.arrays import Arrays
+    from discreet.kanonymity.bounds.branching import BranchLimits
 
-__all__ = ["NODES_BETWEEN_RECOUNTS", "OverpaidClasses", "branches"]
+__all__ = ["OverpaidClasses", "branches"]
 
-MAX_OPEN_NODES = 500
-"""Boxes that wait in one search."""
-
-NODES_BETWEEN_RECOUNTS = 64
-"""Boxes inside one another after which what rows cost is added up anew, since each change of it is rounded."""
-
-BITS_PER_SET = 62
+BITS_PER_SET = np.iinfo(np.int64).bits - 1
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
 
 
@@ -410,7 +405,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     order: NDArray[np.int32],
     k: int,
     slack: float,
-    limit: int,
+    B: BranchLimits,
     rank: int,
     F: OverpaidClasses,
     upper: NDArray[np.float64],
@@ -427,15 +422,15 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
               - (1 + \text{slack})\, t \Bigr\}.
 
     The class of that maximum is measured; the node is divided where it sticks out of the inner box most. Then
-    ``upper[root]`` is at least the largest excess of a class of the root; infinite after `limit` nodes or once
+    ``upper[root]`` is at least the largest excess of a class of the root; infinite after ``B.max_nodes`` or once
     ``halted[0]`` is set, when ``doubtful[p]`` becomes true for points p of its other classes. A pass over rows a node.
     """
     n, m = A.codes.shape
     T, best_top, slots = _room_of(k), _room_of(k), np.empty(k + 1, dtype=np.int64)
-    state = np.empty((MAX_OPEN_NODES, 4, m), dtype=np.int64)
-    bound, part = np.empty(MAX_OPEN_NODES), np.empty((MAX_OPEN_NODES, 2), dtype=np.int64)
-    depth, grown = np.empty(MAX_OPEN_NODES, np.int64), np.empty(MAX_OPEN_NODES, np.int64)
-    before = np.empty((MAX_OPEN_NODES, 4), dtype=np.int64)
+    state = np.empty((B.max_open_nodes, 4, m), dtype=np.int64)
+    bound, part = np.empty(B.max_open_nodes), np.empty((B.max_open_nodes, 2), dtype=np.int64)
+    depth, grown = np.empty(B.max_open_nodes, np.int64), np.empty(B.max_open_nodes, np.int64)
+    before = np.empty((B.max_open_nodes, 4), dtype=np.int64)
     inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
     box = np.empty((4, m), dtype=np.int64)
     room, times = 24 * n, 1.0 + slack
@@ -455,9 +450,9 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
         free = max(last, part[waiting - 1, 1]) if waiting > 0 else last
         if (
             bound[waiting] <= best
-            or nodes >= limit
+            or nodes >= B.max_nodes
             or halted[0]
-            or waiting > MAX_OPEN_NODES - 3
+            or waiting > B.max_open_nodes - 3
             or free + last - first > room
         ):
             gone = max(gone, bound[waiting])
@@ -469,7 +464,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
         box[:] = state[waiting]
         points, costs = lists[free:], paid[free:]
         deep = depth[waiting]
-        if deep < NODES_BETWEEN_RECOUNTS:
+        if deep < B.nodes_between_recounts:
             a = grown[waiting]
             _widened(A, a, box, before[waiting], lists[first:last], paid[first:last], costs)
         else:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Lattice", "deal_atoms", "descend", "descend_below", "packed"]
 
-MORE_ROOM = 10_000_000
-"""Rows of 20 bytes that a search has room for beyond three times its own, at most."""
-
 LISTED, INTERVALS, SETS = range(3)
 """What the cells of the last column are: listed, all intervals, or all sets."""
 
@@ -342,12 +339,14 @@ def descend_below(  # noqa: PLR0917 - as above
     cell: int,
     k: int,
     most_rows: int,
+    max_extra_rows: int,
     stop: NDArray[np.bool_],
 ) -> int:
     """Do what :func:`descend` does for one cell of the first column alone: for the rows in it, in their order.
 
     ``keys``, ``counts`` and ``best`` are packed rows, their numbers and bounds; only ``best`` of the places ``rows`` is
-    lowered. Cells that share no row can be searched at the same time.
+    lowered. Cells that share no row can be searched at the same time. There is room for three times as many rows as are
+    searched, and for `max_extra_rows` more, at most.
 
     Returns as :func:`descend`. `keys`, `counts` and `best` are ``(packed rows,)``, `rows` indices into them, `stop`
     ``(1,)``.
@@ -374,7 +373,7 @@ def descend_below(  # noqa: PLR0917 - as above
     for a in range(len(L.bits) - 1, int(bits > 0) - 1, -1):
         span = min(size, span * L.width[a])
         room += (L.depth[a] + 1) * span
-    room = min(room, 3 * size + MORE_ROOM)
+    room = min(room, 3 * size + max_extra_rows)
     K, N = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
     B, into = np.empty(room, dtype=np.int32), -1
     last = np.int64(-1)

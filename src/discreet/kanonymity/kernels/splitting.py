@@ -34,12 +34,6 @@ __all__ = [
     "split_node",
 ]
 
-UNUSABLE_NATS = 0.3
-"""Nats of a node that splits cannot use, since classes hold more than k rows: 1.3 k on average (Adult, k = 5 to 50)."""
-
-SPENT_NATS_OFFSET = 0.1
-"""Added to the nats that a split spends, so that one that spends next to nothing is not taken for nothing."""
-
 TRIED, IN_TRIALS = 0, 1
 """Rows of `ranked` in :class:`Scratch`: the splits of a node that is split, and of nodes of a greedy run below it."""
 
@@ -69,6 +63,10 @@ class Rules(NamedTuple):
     k: int
     trials: int
     trial_rows: int
+    unusable_nats: float = 0.3
+    """Nats of a node that splits cannot use: classes have 1.3 k rows on average (Adult, k = 5 to 50)."""
+    nats_offset: float = 0.1
+    """Nats added to those that a split spends, so that a split that spends next to nothing has a finite score."""
 
 
 VALUE, COUNT, BEGIN, END, ROWS, KEYS, SPARE, GROUP, AT, DENSE, APART = range(11)
@@ -126,9 +124,9 @@ def room_for_rows(A: Arrays, W: Wanted, most: int, rules: Rules) -> SplitRoom:
 
 
 @inlined
-def _usable(rows: int, k: int) -> float:
+def _usable(rows: int, U: Rules) -> float:
     """Nats of information about its rows that classes below a node can still publish."""
-    return float(np.log(rows / k) - UNUSABLE_NATS) if rows >= 2 * k else 0.0
+    return float(np.log(rows / U.k) - U.unusable_nats) if rows >= 2 * U.k else 0.0
 
 
 @inlined
@@ -325,16 +323,16 @@ def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
 
 @inlined
 def _best_cut(
-    A: Arrays, a: int, units: int, whole: float, size: int, k: int, S: Scratch
+    A: Arrays, a: int, units: int, whole: float, size: int, U: Rules, S: Scratch
 ) -> tuple[float, int]:
     """Find how many units of column a a split separates best, by gain for each nat spent.
 
-    Gain and number, (0, 0) for none. `whole` is the cost per row of the node, `size` its rows, k the least of a part;
-    `S` has the units as :func:`_units` listed them. ``O(units)``.
+    Gain and number, (0, 0) for none. `whole` is the cost per row of the node, `size` its rows; `S` has the
+    units as :func:`_units` listed them. ``O(units)``.
     """
     rows, cost, value, place = S.lists[ROWS], S.cost, S.lists[VALUE], A.place
     kind, first, cap = A.kind[a], A.start[a], A.cap[a]
-    best, at, before = 0.0, 0, _usable(size, k)
+    k, best, at, before = U.k, 0.0, 0, _usable(size, U)
     left_rows, gain, spent = 0, 0.0, before
     for t in range(1, units + 1):
         unit_rows = rows[t - 1]
@@ -345,18 +343,18 @@ def _best_cut(
             if unit_rows < k:
                 break
             gain += unit_rows * (whole - cost[t - 1])
-            spent -= unit_rows / size * _usable(unit_rows, k)
+            spent -= unit_rows / size * _usable(unit_rows, U)
             loss_drop, used = gain, spent
             if rest >= k:
-                used -= rest / size * _usable(rest, k)
+                used -= rest / size * _usable(rest, U)
             elif rest > 0:
                 # Too few are left: they borrow rows of the most frequent child, which then cost what they do.
                 lent = k - rest
                 if rows[0] - lent < k:
                     continue
                 loss_drop -= lent * (whole - cost[0])
-                used += rows[0] / size * _usable(rows[0], k)
-                used -= (rows[0] - lent) / size * _usable(rows[0] - lent, k)
+                used += rows[0] / size * _usable(rows[0], U)
+                used -= (rows[0] - lent) / size * _usable(rows[0] - lent, U)
         else:
             if left_rows < k:
                 continue
@@ -369,23 +367,23 @@ def _best_cut(
                 left, right = place[first + t - 1], place[first + units - t - 1]
             loss_drop = size * whole - left_rows * left - rest * right
             used = (
-                before - left_rows / size * _usable(left_rows, k) - rest / size * _usable(rest, k)
+                before - left_rows / size * _usable(left_rows, U) - rest / size * _usable(rest, U)
             )
         if loss_drop <= 1e-9:
             continue
-        score = loss_drop / size / (used + SPENT_NATS_OFFSET)
+        score = loss_drop / size / (used + U.nats_offset)
         if score > best:
             best, at = score, t
     return best, at
 
 
 @kernel
-def rank_splits(T: PackedTable, lo: int, hi: int, k: int, most: int, S: Scratch, use: int) -> int:
+def rank_splits(T: PackedTable, lo: int, hi: int, U: Rules, most: int, S: Scratch, use: int) -> int:
     """List the best split of each column of the rows `lo` to ``hi - 1``, the best first, and return their number.
 
     At most `most` are counted; ``S.ranked[use, 0]`` are their columns, ``S.ranked[use, 1]`` how many units are
     separated, and ``S.whole[0]`` is what a row costs unsplit. A split that lowers the loss of s rows by D and spends u
-    nats scores ``D / s / (u + SPENT_NATS_OFFSET)``. ``O(s m)``, and a sort for a column of more values than rows.
+    nats scores ``D / s / (u + U.nats_offset)``. ``O(s m)``, and a sort for a column of more values than rows.
     """
     size, n = hi - lo, 0
     scores, columns, cuts = S.score[use], S.ranked[use, 0], S.ranked[use, 1]
@@ -395,10 +393,10 @@ def rank_splits(T: PackedTable, lo: int, hi: int, k: int, most: int, S: Scratch,
         values = _present(T, lo, hi, a, S, 1)
         unsplit = _whole_cost(A, a, values, S)
         total += unsplit
-        if size < 2 * k or unsplit <= 0.0:
+        if size < 2 * U.k or unsplit <= 0.0:
             continue
         units = _units(A, a, values, unsplit, S)
-        score, cut = _best_cut(A, a, units, unsplit, size, k, S)
+        score, cut = _best_cut(A, a, units, unsplit, size, U, S)
         if cut == 0:
             continue
         y = n - 1

@@ -56,7 +56,7 @@ def _greedy(
     T: PackedTable,
     lo: int,
     hi: int,
-    k: int,
+    U: Rules,
     R: SplitRoom,
     limit: float,
 ) -> float:
@@ -71,9 +71,9 @@ def _greedy(
     while n:
         n -= 1
         begin, end = stack[n, 0], stack[n, 1]
-        ranked = rank_splits(T, begin, end, k, most, R.scratch, IN_TRIALS)
+        ranked = rank_splits(T, begin, end, U, most, R.scratch, IN_TRIALS)
         cost = (end - begin) * R.scratch.whole[0]
-        groups = _take(T, begin, end, IN_TRIALS, ranked, k, R, R.ends)
+        groups = _take(T, begin, end, IN_TRIALS, ranked, U.k, R, R.ends)
         if not groups:
             _close(T.bound, begin, end)
             total += cost
@@ -111,7 +111,7 @@ def _split_by_trials(
         cost = 0.0
         for q in range(groups):
             begin, end = R.ends_ahead[q], R.ends_ahead[q + 1]
-            cost += _greedy(T, begin, end, U.k, R, best - cost)
+            cost += _greedy(T, begin, end, U, R, best - cost)
             if cost >= best:
                 break
         if cost < best:
@@ -151,7 +151,7 @@ def split_nodes(
         looked += size
         tries = max(1, U.trials * int(size <= U.trial_rows))
         listed = len(T.columns.kind) if demanded else tries
-        ranked = rank_splits(T, begin, end, U.k, listed, R.scratch, TRIED)
+        ranked = rank_splits(T, begin, end, U, listed, R.scratch, TRIED)
         if tries > 1 and ranked > 1:
             looked += 10 * tries * size
             groups = _split_by_trials(T, begin, end, ranked, U, R)

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FullDomain", "levels_of"]
 
-MOST_NODES = 200_000
-"""Nodes of a lattice up to which it is searched."""
-
 
 @final
 @dataclass(frozen=True)
@@ -38,6 +35,8 @@ class FullDomain:
     suppress
         Largest share of rows, in groups smaller than k, that may be suppressed. They cost all weights. ``None`` for as
         many as the search allows.
+    max_nodes
+        Nodes of a lattice up to which it is searched: all are listed, and sorted by cost.
 
     Notes
     -----
@@ -53,6 +52,7 @@ class FullDomain:
     """
 
     suppress: float | None = None
+    max_nodes: int = 200_000
 
     def __post_init__(self) -> None:
         if self.suppress is not None and not 0 <= self.suppress < 1:
@@ -67,15 +67,16 @@ class FullDomain:
         Raises
         ------
         InvalidProblemError
-            For a lattice of more than 200,000 nodes.
+            For a lattice of more than `max_nodes` nodes.
         InfeasibleError
             When even the top suppresses too much, which takes fewer than k rows.
         """
         require_feasible(problem.n, k)
         levels = [levels_of(column) for column in problem.columns]
         n_nodes = int(np.prod([len(one) for one in levels]))
-        if n_nodes > MOST_NODES:
-            raise InvalidProblemError("problem", f"at most {MOST_NODES} nodes", f"{n_nodes} nodes")
+        if n_nodes > self.max_nodes:
+            expected = f"at most {self.max_nodes} nodes"
+            raise InvalidProblemError("problem", expected, f"{n_nodes} nodes")
         order = order_of(problem, range(problem.m))
         codes = problem.codes[order]
         new = np.append(True, (codes[1:] != codes[:-1]).any(axis=1))

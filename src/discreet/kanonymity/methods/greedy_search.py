@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GreedySearch", "evaluations"]
 
-TIE_TOLERANCE = 1e-12
-"""Costs that differ by less are ties, which the first row in the order wins, as in Table 7."""
-
 
 @final
 @dataclass(frozen=True)
@@ -153,7 +150,7 @@ def grown(
     growth = start_growth(points.arrays, points.first, k, seed)
     picks, done = problem.n // k * k, 0
     for begin, stop in portions(picks, limits, first=10 * k):
-        grow(points.arrays, points.first, k, growth, seed, TIE_TOLERANCE, begin, stop)
+        grow(points.arrays, points.first, k, growth, seed, begin, stop)
         done = stop
     labels = np.empty(problem.n, dtype=np.int32)
     labels[order] = growth.labels

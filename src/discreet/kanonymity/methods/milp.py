@@ -32,10 +32,7 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["MOST_ROWS", "PairProgram"]
-
-MOST_ROWS = 200
-"""Rows of the largest program that is written: with eight columns 640,000 constraints."""
+__all__ = ["PairProgram"]
 
 
 @final
@@ -57,6 +54,8 @@ class PairProgram:
         Cuts :math:`y_i \le x_i - (x_i - x_l)^+ v_{il}` and :math:`z_i \ge x_i + (x_l - x_i)^+ v_{il}`.
     transitive
         Cuts :math:`v_{ab} + v_{bc} - v_{ac} \le 1`.
+    max_rows
+        Rows of the largest table: 200 of eight columns make 640,000 constraints.
 
     Examples
     --------
@@ -70,6 +69,7 @@ class PairProgram:
     tight: bool = False
     direct: bool = False
     transitive: bool = False
+    max_rows: int = 200
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Solve the program; where the time is over without a solution, give the initial one.
@@ -77,7 +77,7 @@ class PairProgram:
         Raises
         ------
         InvalidProblemError
-            For columns that are not numeric, missing values, or more than 200 rows.
+            For columns that are not numeric, missing values, or more than `max_rows` rows.
         InfeasibleError
             With `exactly`, where no graph on n rows has all degrees k - 1, or none was found.
         """
@@ -113,6 +113,8 @@ class PairProgram:
 
         from discreet.core.lp import LinearProgram
 
+        if problem.n > self.max_rows:
+            raise InvalidProblemError("problem", f"at most {self.max_rows} rows", "more")
         x, top = _positions(problem)
         n, m = x.shape
         pairs = list(combinations(range(n), 2))
@@ -184,10 +186,8 @@ class PairProgram:
 def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values ``(n, columns)`` in units of cost, from 0 on, and the largest of each column.
 
-    Raises InvalidProblemError for too many rows, or a column that is not numeric or has missing values.
+    Raises InvalidProblemError for a column that is not numeric or has missing values.
     """
-    if problem.n > MOST_ROWS:
-        raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
     values, tops = [], []
     for column, codes in zip(problem.columns, problem.codes.T, strict=True):
         if not isinstance(column.attribute, Numeric) or None in column.domain:

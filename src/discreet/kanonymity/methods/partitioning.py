@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.exact.pricing import Pricing
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["MOST_ROWS", "SetPartitioning"]
-
-MOST_ROWS = 5_000
-"""Rows of the largest table: the costs of all pairs are kept, 200 megabytes."""
+__all__ = ["SetPartitioning"]
 
 
 @final
@@ -83,6 +80,8 @@ class SetPartitioning:
         Rounds of local search for each class of the start.
     neighbors
         Rows of the parts of a larger table that are partitioned anew, each by this method.
+    max_rows
+        Rows of the largest table: the costs of all pairs are in memory, 200 megabytes for 5,000 rows.
 
     Complexity
     ----------
@@ -104,6 +103,7 @@ class SetPartitioning:
     smoothing: float = 0.5
     polish: int = 60
     neighbors: int = 72
+    max_rows: int = 5_000
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search until the loss is proved to be the least, or within the gap, or the time is over.
@@ -114,13 +114,13 @@ class SetPartitioning:
         Raises
         ------
         InvalidProblemError
-            For more than 5,000 rows, or a smoothing out of its range.
+            For more than `max_rows` rows, or a smoothing out of its range.
         SearchInterrupted
             On Ctrl-C, with the best partition and bound by then.
         """
         require_feasible(problem.n, k)
-        if problem.n > MOST_ROWS:
-            raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
+        if problem.n > self.max_rows:
+            raise InvalidProblemError("problem", f"at most {self.max_rows} rows", "more")
         if not 0 <= self.smoothing < 1:
             raise InvalidProblemError("smoothing", "a number in [0, 1)", self.smoothing)
         search = _Search(self, problem, k, limits)

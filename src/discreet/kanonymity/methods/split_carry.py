@@ -11,7 +11,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.candidate import CandidateClasses, Method, SearchLimits, require_feasible
 from discreet.kanonymity.methods.initial import initial_sizes, variance_order
 from discreet.kanonymity.methods.local_search import LocalSearch, split_large
-from discreet.kanonymity.methods.subsets import MOST_ROWS, optimum_of
+from discreet.kanonymity.methods.subsets import SubsetProgram, optimum_of
 from discreet.kanonymity.problem import Problem
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def solve_rows(
         # Thousands of blocks take their time, even if each takes little.
         return start
     rows = np.concatenate(start)
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= SubsetProgram.max_rows:
         labels, _ = optimum_of(problem, rows, k)
     else:
         part = Problem(problem.columns, problem.codes[rows], problem.loss)

@@ -17,18 +17,20 @@ if TYPE_CHECKING:
     from discreet.kanonymity.kernels.subsets import Subsets
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["MOST_ROWS", "SubsetProgram", "optimum_of"]
-
-MOST_ROWS = 17
-"""Rows for which subsets are listed: 131,072 of them, about a second."""
+__all__ = ["SubsetProgram", "optimum_of"]
 
 
 @final
 @dataclass(frozen=True)
 class SubsetProgram:
-    """The optimum of a table of at most 17 rows.
+    """The optimum of a small table.
 
     Classes of k to 2k - 1 rows suffice, since a class of 2k rows can be split without a loss.
+
+    Parameters
+    ----------
+    max_rows
+        Rows of the largest table: 17 have 131,072 subsets, which take about a second, and each row more doubles them.
 
     Examples
     --------
@@ -38,19 +40,21 @@ class SubsetProgram:
     1.55
     """
 
+    max_rows: int = 17
+
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:  # noqa: ARG002 - every method has them
         """Find the optimum by dynamic programming over subsets, exponential in the rows; `limits` are not used.
 
         Raises
         ------
         InvalidProblemError
-            For more than 17 rows.
+            For more than `max_rows` rows.
         InfeasibleError
             For fewer than k rows.
         """
         require_feasible(problem.n, k)
-        if problem.n > MOST_ROWS:
-            raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
+        if problem.n > self.max_rows:
+            raise InvalidProblemError("problem", f"at most {self.max_rows} rows", "more")
         from discreet.kanonymity.kernels.subsets import least_loss
 
         labels, _, room = _solved(problem, np.arange(problem.n), k)
@@ -75,7 +79,7 @@ def _solved(
 ) -> tuple[NDArray[np.int32], float, Subsets]:
     """Return the best partition of some rows, its loss and its working memory, by dynamic programming over subsets.
 
-    `rows` ``(r,)`` are indices, at most 17; labels are int32 ``(r,)``. Exponential in r.
+    `rows` ``(r,)`` are indices; labels are int32 ``(r,)``. Exponential in r.
     """
     from discreet.kanonymity.kernels.subsets import best_partition, room_for
 

@@ -39,10 +39,6 @@ __all__ = [
 CALENDAR = ("day", "month", "quarter", "year", "5 years", "10 years")
 """Levels of a calendar, from the finest."""
 
-LEAST_WEIGHT = 1e-100
-"""Least weight above 0; its reciprocal is the largest one."""
-
-_MOST_LEVELS = 40
 _SEPARATORS = " -./"
 
 
@@ -337,19 +333,18 @@ def _rounded(
     return keys, paths
 
 
-def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
+def _steps_of(levels: Rounded, numbers: list[Fraction], *, max_widths: int = 40) -> list[Fraction]:
     """Return the widths of the intervals, the narrowest first, as exact fractions; several stated widths are kept.
 
     One stated width is followed by wider ones, times 2 and 5 in turn, until all `numbers` are in one interval or
-    there are 40 widths.
+    there are `max_widths`; the 40th is 2e19 times the first.
     """
     steps = list(levels.steps)
     if len(steps) > 1 or not numbers:
         return steps
     times = 2
     while (
-        len(steps) < _MOST_LEVELS
-        and len({math.floor(number / steps[-1]) for number in numbers}) > 1
+        len(steps) < max_widths and len({math.floor(number / steps[-1]) for number in numbers}) > 1
     ):
         steps.append(steps[-1] * times)
         times = 7 - times
@@ -460,8 +455,11 @@ def _numbers_in(text: str) -> tuple[float, float] | None:
     return (ends[0], ends[-1]) if len(ends) <= 2 else None
 
 
-def check_weight(name: str, weight: float) -> None:
-    """Refuse a weight with which sums over rows would have no digits left, or be infinite."""
-    if not (weight == 0 or LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT):
-        expected = f"0, or a number from {LEAST_WEIGHT!r} to {1 / LEAST_WEIGHT!r}"
+def check_weight(name: str, weight: float, *, min_weight: float = 1e-100) -> None:
+    """Refuse a weight with which sums over rows would have no digits left, or be infinite.
+
+    Raises InvalidProblemError for a weight that is not 0, and below `min_weight` or above its reciprocal.
+    """
+    if not (weight == 0 or min_weight <= weight <= 1 / min_weight):
+        expected = f"0, or a number from {min_weight!r} to {1 / min_weight!r}"
         raise InvalidProblemError(f"{name}: weight", expected, weight)

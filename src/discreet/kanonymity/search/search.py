@@ -294,11 +294,11 @@ def _by_cost(run: _Run) -> Iterator[Method]:
     from discreet.kanonymity.methods.initial import Initial
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
-    from discreet.kanonymity.methods.subsets import MOST_ROWS, SubsetProgram
+    from discreet.kanonymity.methods.subsets import SubsetProgram
     from discreet.kanonymity.methods.top_down import TopDown
 
     problem, k, limits, effort = run.problem, run.k, run.limits, run.effort
-    if problem.n <= MOST_ROWS:
+    if problem.n <= SubsetProgram.max_rows:
         yield SubsetProgram()
         if not limits.suppress:
             return

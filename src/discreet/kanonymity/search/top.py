@@ -141,7 +141,8 @@ def first_splits(
     arrays, no_demands = columns_as_arrays(columns), wanted_of(())
     share = len(sample) / n
     least = max(2, int(TOP.min_sampled_classes_per_side * k * share), min(k, 20))
-    room = room_for_rows(arrays, no_demands, len(sample), Rules(least, 1, 0))
+    rules = Rules(least, 1, 0)
+    room = room_for_rows(arrays, no_demands, len(sample), rules)
     group, no_bound = room.scratch.lists[GROUP], np.empty(0, dtype=np.uint8)
     table = PackedTable(arrays, layout, no_demands, sample, np.empty_like(sample), no_bound)
     limit = max(2 * least, len(sample) // TOP.target_parts)
@@ -151,7 +152,7 @@ def first_splits(
     stack = [(0, 0, len(sample))]
     while stack:
         node, lo, hi = stack.pop()
-        if hi - lo <= limit or not rank_splits(table, lo, hi, least, 1, room.scratch, 0):
+        if hi - lo <= limit or not rank_splits(table, lo, hi, rules, 1, room.scratch, 0):
             first[node] = parts
             parts += 1
             continue

@@ -26,16 +26,10 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["MAX_ELEMENTS", "covering", "exact_marginals", "pipage", "ranks", "set_values"]
-
-MAX_ELEMENTS = 8
-"""Elements of a ground set whose subsets are all enumerated."""
-
-_MAX_POINTS = 200_000
-"""Points of a covering."""
+__all__ = ["covering", "exact_marginals", "pipage", "ranks", "set_values"]
 
 
-def ranks(matroid: Matroid) -> list[int]:
+def ranks(matroid: Matroid, *, max_elements: int = 8) -> list[int]:
     """Return the rank of every subset: entry ``mask`` is that of the elements whose bits are set; ``2^n`` entries.
 
     ``2^n`` tests of independence of `matroid`.
@@ -43,7 +37,7 @@ def ranks(matroid: Matroid) -> list[int]:
     Raises
     ------
     InvalidProblemError
-        For more than :data:`MAX_ELEMENTS` elements.
+        For more than `max_elements` elements.
 
     Examples
     --------
@@ -52,8 +46,8 @@ def ranks(matroid: Matroid) -> list[int]:
     [0, 1, 1, 1]
     """
     n = matroid.n_elements
-    if n > MAX_ELEMENTS:
-        raise InvalidProblemError("matroid", f"at most {MAX_ELEMENTS} elements for a covering", n)
+    if n > max_elements:
+        raise InvalidProblemError("matroid", f"at most {max_elements} elements for a covering", n)
     rank_of = [0] * (1 << n)
     for mask in range(1, 1 << n):
         members = [e for e in range(n) if mask >> e & 1]
@@ -64,7 +58,9 @@ def ranks(matroid: Matroid) -> list[int]:
     return rank_of
 
 
-def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
+def covering(
+    matroid: Matroid, rho: Fraction, *, max_points: int = 200_000
+) -> tuple[NDArray[np.int64], int]:
     """List the grid points of a matroid polytope that cover it with a radius.
 
     More than 8 elements are refused too. Up to ``(q + 1)^n`` points are listed, and each is tested against ``2^n``
@@ -76,6 +72,8 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
         On at most 8 elements.
     rho
         The radius, positive.
+    max_points
+        Points of the largest covering: each is tested against all subsets.
 
     Returns
     -------
@@ -99,19 +97,16 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
     n, table = matroid.n_elements, ranks(matroid)
     parts = math.isqrt(math.floor(n / rho**2))
     parts += parts**2 * rho**2 < n
-    if (parts + 1) ** n > 5 * _MAX_POINTS:
-        raise InvalidProblemError(
-            "rho", f"a radius with at most {_MAX_POINTS} points", estimate(rho)
-        )
+    expected = f"a radius with at most {max_points} points"
+    if (parts + 1) ** n > 5 * max_points:
+        raise InvalidProblemError("rho", expected, estimate(rho))
     singles = [range(parts * table[1 << e] + 1) for e in range(n)]
     points = np.array(list(product(*singles)), dtype=np.int64)
     for mask in range(1, 1 << n):
         members = [e for e in range(n) if mask >> e & 1]
         points = points[points[:, members].sum(axis=1) <= parts * table[mask]]
-    if len(points) > _MAX_POINTS:
-        raise InvalidProblemError(
-            "rho", f"a radius with at most {_MAX_POINTS} points", estimate(rho)
-        )
+    if len(points) > max_points:
+        raise InvalidProblemError("rho", expected, estimate(rho))
     return points, parts
 
 

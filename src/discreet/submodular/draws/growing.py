@@ -51,9 +51,6 @@ __all__ = [
     "subset",
 ]
 
-_MAX_REFRESHED = 64
-"""Bounds that are refreshed at once after many rejections; the number changes the cost, not the law."""
-
 
 @final
 class LazyThinning:
@@ -155,13 +152,16 @@ class LazyThinning:
         flat: NDArray[np.int64],
         fresh: NDArray[np.bool_],
         rejections: int,
+        max_refreshed: int = 64,
     ) -> None:
         """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals.
+
+        At most `max_refreshed` bounds are refreshed at once; the number changes the cost, not the law.
 
         `candidates` are ``(m,)``; `flat`, bounds, and `fresh`, whether they are exact, ``(m kinds,)``, changed in
         place. A sort, and some gains.
         """
-        some = min(1 << (rejections - 1), _MAX_REFRESHED)
+        some = min(1 << (rejections - 1), max_refreshed)
         stale = np.flatnonzero(~fresh)
         if rejections == 1 or not stale.size:
             return

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
 
 __all__ = [
-    "FIRST_PRECISION",
     "ONE",
     "ZERO",
     "Interval",
@@ -39,8 +38,6 @@ Interval = tuple[int, int, int]
 
 ZERO: Interval = (0, 0, 0)
 ONE: Interval = (1, 1, 0)
-FIRST_PRECISION = 96
-"""Bits of the first attempt; a choice is undecided at it with a probability of about ``2^-80``."""
 
 
 def multiply(a: Interval, b: Interval, precision: int) -> Interval:
@@ -130,7 +127,9 @@ def exponential(x: Fraction, precision: int) -> Interval:
     )
 
 
-def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
+def choose(
+    weigh: Callable[[int], Sequence[Interval]], bits: RandomBits, *, first_precision: int = 96
+) -> int:
     """Choose an index with probability exactly proportional to weights that are known between brackets.
 
     Parameters
@@ -140,6 +139,8 @@ def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
         added.
     bits
         Source of chance; see :func:`~discreet.core.randomness.choice.choose_between`.
+    first_precision
+        Bits of the first attempt: at 96 a choice is undecided with a probability of about ``2^-80``.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
     >>> choose(lambda precision: [ZERO, ONE, ZERO], SystemBits())
     1
     """
-    return choose_between(lambda bound: _sums(weigh(bound), bound), FIRST_PRECISION, bits)
+    return choose_between(lambda bound: _sums(weigh(bound), bound), first_precision, bits)
 
 
 def _sums(weights: Sequence[Interval], precision: int) -> tuple[list[int], list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,19 @@ from discreet.submodular.matroids.representable import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MAX_ELEMENTS", "MAX_NESTED", "matroid_from_dict", "matroid_to_dict"]
+__all__ = ["matroid_from_dict", "matroid_to_dict"]
 
-MAX_ELEMENTS = 10_000_000
-"""Elements of a matroid in a file: a uniform one is two numbers there, and takes memory for each element."""
 
-MAX_NESTED = 8
-"""Depth of matroids made from matroids in a file."""
+class _Limits(NamedTuple):
+    """Largest matroids that a file may describe: a few bytes of it may stand for much memory."""
+
+    elements: int = 10_000_000
+    """Elements: a uniform matroid is two numbers in a file, and takes some bytes of memory for each element."""
+    nested: int = 8
+    """Depth of matroids made from matroids."""
+
+
+_LIMITS = _Limits()
 
 
 _KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -93,10 +99,11 @@ def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:
     >>> matroid_from_dict({"kind": "uniform", "n_elements": 5, "rank": 2})
     UniformMatroid(5 elements, rank 2)
     """
-    if nested > MAX_NESTED:
-        raise InvalidProblemError("matroid", f"at most {MAX_NESTED} nested matroids", "more")
-    if data.get("n_elements", 0) > MAX_ELEMENTS or data.get("n_nodes", 0) > MAX_ELEMENTS:
-        raise InvalidProblemError("matroid", f"at most {MAX_ELEMENTS} elements", "more")
+    if nested > _LIMITS.nested:
+        raise InvalidProblemError("matroid", f"at most {_LIMITS.nested} nested matroids", "more")
+    most = _LIMITS.elements
+    if data.get("n_elements", 0) > most or data.get("n_nodes", 0) > most:
+        raise InvalidProblemError("matroid", f"at most {most} elements", "more")
 
     kind = data["kind"]
     if not isinstance(kind, str) or kind not in _KINDS:

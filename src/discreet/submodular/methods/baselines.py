@@ -50,9 +50,6 @@ __all__ = [
     "heaviest_base",
 ]
 
-_FIRST_BATCH = 16
-"""Stale gains of the first evaluation, doubled each time, since a call costs several evaluations."""
-
 
 def fits(objective: Objective, matroid: Matroid) -> None:
     """Raise InvalidProblemError unless a function and a matroid have as many elements and are of these types."""
@@ -160,10 +157,13 @@ class _WithoutNoise(_Baseline):
 
 @final
 class _LazyBest:
-    """Takes the same pair, and evaluates only gains that may be the largest: those of before are upper bounds."""
+    """Takes the same pair, and evaluates only gains that may be the largest: those of before are upper bounds.
 
-    def __init__(self, state: GrowingChoice) -> None:
-        self._state = state
+    The first evaluation has `first_batch` stale gains, doubled each time, since a call costs several evaluations.
+    """
+
+    def __init__(self, state: GrowingChoice, first_batch: int = 16) -> None:
+        self._state, self._first_batch = state, first_batch
         self._bounds = state.gains()
         self._fresh = True
 
@@ -182,7 +182,7 @@ class _LazyBest:
         bounds[~feasible] = -1
         stale = np.zeros_like(feasible) if self._fresh else feasible
         self._fresh = False
-        batch = _FIRST_BATCH
+        batch = self._first_batch
         while stale.any():
             fresh = np.where(stale, -1, bounds.max(axis=1))
             best = int(np.argmax(fresh))

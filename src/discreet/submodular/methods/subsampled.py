@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Subsampled", "keep_records", "subsampled_coefficient"]
 
-_MAX_DENOMINATOR_BITS = 31
-"""Bits of the denominator of epsilon, so that coins fit a machine word."""
 _RECORDS_AT_ONCE = 1 << 16
 """Records whose coins are drawn together."""
 
@@ -146,10 +144,13 @@ def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray
     return mask
 
 
-def _pure_epsilon(guarantee: DPGuarantee) -> Fraction:
-    """Return the epsilon of a pure guarantee that implies `guarantee`, short enough for coins of one machine word."""
+def _pure_epsilon(guarantee: DPGuarantee, *, max_denominator_bits: int = 31) -> Fraction:
+    """Return the epsilon of a pure guarantee that implies `guarantee`, rounded down if its denominator is longer.
+
+    So the coins of all records are drawn in numbers of one machine word.
+    """
     if isinstance(guarantee, ZeroConcentratedDP):
         return short_down(root_down(2 * guarantee.rho))
     epsilon = guarantee.epsilon
-    long = epsilon.denominator.bit_length() > _MAX_DENOMINATOR_BITS
+    long = epsilon.denominator.bit_length() > max_denominator_bits
     return short_down(epsilon) if long else epsilon

@@ -16,11 +16,8 @@ from discreet.submodular.objectives.objective import Objective
 
 __all__ = ["check"]
 
-_MAX_CHOICES = 5000
-"""Choices that are all evaluated."""
 
-
-def check(objective: Objective, *, slack: int = 0) -> Certificate:
+def check(objective: Objective, *, slack: int = 0, max_choices: int = 5000) -> Certificate:
     """Check on all choices whether a function is normalized, monotone and (k-)submodular.
 
     ``(n_kinds + 1)^n_elements`` evaluations of all gains, and the pairs of elements of each.
@@ -30,9 +27,11 @@ def check(objective: Objective, *, slack: int = 0) -> Certificate:
     Parameters
     ----------
     objective
-        A function with at most 5,000 choices, ``(n_kinds + 1) ** n_elements``.
+        A function with at most `max_choices` choices, ``(n_kinds + 1) ** n_elements``.
     slack
         Units of ``2^-scale_bits`` by which a gain may rise or be negative, for functions that are rounded as a whole.
+    max_choices
+        Choices that are evaluated at most, each with all its gains.
 
     Returns
     -------
@@ -59,8 +58,8 @@ def check(objective: Objective, *, slack: int = 0) -> Certificate:
     """
     instance_of(objective, Objective, "objective", "an Objective")
     k, n = objective.n_kinds, objective.n_elements
-    if (k + 1) ** n > _MAX_CHOICES:
-        raise InvalidProblemError("objective", f"at most {_MAX_CHOICES} choices", f"{(k + 1) ** n}")
+    if (k + 1) ** n > max_choices:
+        raise InvalidProblemError("objective", f"at most {max_choices} choices", f"{(k + 1) ** n}")
     everything = {kinds: _gains(objective, kinds) for kinds in product(range(k + 1), repeat=n)}
     gains = [(kinds, e) for kinds in everything for e in range(n) if not kinds[e]]
     sinks = [-gain for kinds, e in gains for gain in everything[kinds][e]]

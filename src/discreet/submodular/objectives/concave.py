@@ -28,7 +28,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.coverage import clip_to_scale, read_edges, rounded_parts
 from discreet.submodular.objectives.objective import (
-    MARGINAL_BITS,
+    PRECISION,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -40,10 +40,7 @@ from discreet.submodular.objectives.objective import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["TABLE_BITS", "ConcaveOverModular", "Influence", "concave_table"]
-
-TABLE_BITS = 30
-"""Fractional bits of a value."""
+__all__ = ["ConcaveOverModular", "Influence", "concave_table"]
 
 LEVELS = 1 << 15
 """Parts into which the range of weights is divided."""
@@ -83,12 +80,12 @@ def concave_table(values: ArrayLike) -> NDArray[np.int64]:
         raise InvalidProblemError(
             "values", "at least two finite numbers", f"{rise.size} of shape {rise.shape}"
         )
-    unit = 2.0**TABLE_BITS
+    unit = 2.0**PRECISION.table_bits
     while True:
         rounded = np.rint(unit * np.diff(rise)).astype(np.int64)
         # Equal increments that floats tell apart may round to two integers.
         steps = np.minimum.accumulate(rounded)
-        excess = int(steps.sum()) - (1 << TABLE_BITS)
+        excess = int(steps.sum()) - (1 << PRECISION.table_bits)
         if excess <= 0 or rise[-1] > 1:
             break
         unit -= excess
@@ -134,7 +131,7 @@ class ConcaveOverModular(Objective):
     (0.5, 1.5)
     """
 
-    scale_bits = TABLE_BITS
+    scale_bits = PRECISION.table_bits
 
     def __init__(
         self,
@@ -221,7 +218,7 @@ class ConcaveOverModular(Objective):
             raise InvalidProblemError("cap", "a positive number", cap)
         shares, clipped = clip_to_scale(weights, "weights", float(cap))
         parts = np.floor(shares * LEVELS).astype(np.int64)
-        table = np.arange(LEVELS + 1, dtype=np.int64) << (TABLE_BITS - 15)
+        table = np.arange(LEVELS + 1, dtype=np.int64) << (PRECISION.table_bits - 15)
         made = cls(
             records, elements, parts, table=table, n_elements=n_elements, n_records=n_records
         )
@@ -288,7 +285,7 @@ def _is_concave(table: NDArray[np.int64]) -> bool:
     """Return whether a table starts at 0, rises ever less, and stays within a unit of 1."""
     steps = np.diff(table)
     falling = bool((np.diff(steps) <= 0).all()) and bool((steps >= 0).all())
-    return table[0] == 0 and falling and int(table[-1]) <= 1 << TABLE_BITS
+    return table[0] == 0 and falling and int(table[-1]) <= 1 << PRECISION.table_bits
 
 
 def read_numbered(
@@ -303,10 +300,6 @@ def read_numbered(
     labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0
     return read_edges(records, elements, n_elements, most if n_records is None else n_records)
-
-
-_STEPS_PER_HALVING = 1024
-"""Steps of t in which the probability of not being reached halves."""
 
 
 @final
@@ -359,11 +352,11 @@ class Influence(ConcaveOverModular):
         n_records: int | None = None,
     ) -> None:
         p, self.clipped = clip_to_scale(chances, "chances")
-        last = _STEPS_PER_HALVING * TABLE_BITS
+        last = PRECISION.steps_per_halving * PRECISION.table_bits
         with np.errstate(divide="ignore"):
             halvings = -np.log2(1.0 - p)
-        weights = np.rint(np.minimum(_STEPS_PER_HALVING * halvings, last)).astype(np.int64)
-        reached = 1.0 - np.exp2(-np.arange(last + 1) / _STEPS_PER_HALVING)
+        weights = np.rint(np.minimum(PRECISION.steps_per_halving * halvings, last)).astype(np.int64)
+        reached = 1.0 - np.exp2(-np.arange(last + 1) / PRECISION.steps_per_halving)
         table = concave_table(reached / reached[-1])
         super().__init__(
             records, elements, weights, table=table, n_elements=n_elements, n_records=n_records
@@ -380,7 +373,7 @@ class Influence(ConcaveOverModular):
         """
         at = probabilities(x, self.n_elements)
         mask = kept_records(records, self.n_records)
-        p = np.minimum(-np.expm1(-self._weights * (np.log(2.0) / _STEPS_PER_HALVING)), 1.0)
+        p = np.minimum(-np.expm1(-self._weights * (np.log(2.0) / PRECISION.steps_per_halving)), 1.0)
         p[self._weights >= self.limit] = 1.0
         inside = np.repeat(at, np.diff(self._start))
         # A factor of zero is kept apart, since it can't be divided out again.
@@ -394,4 +387,4 @@ class Influence(ConcaveOverModular):
         if mask is not None:
             units[~mask[self._slots]] = 0
         total = np.concatenate([[0], np.cumsum(units)])
-        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
+        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -PRECISION.marginal_bits)

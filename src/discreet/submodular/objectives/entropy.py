@@ -39,8 +39,8 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.arguments import RecordArgument
-from discreet.submodular.objectives.concave import TABLE_BITS
 from discreet.submodular.objectives.objective import (
+    PRECISION,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -60,7 +60,7 @@ def _increments(n: int, most_records: object) -> NDArray[np.int64]:
         raise InvalidProblemError("most_records", "an integer of at least 2", repr(most_records))
     counts = np.arange(1, n + 1, dtype=np.float64)
     rise = np.minimum(_rise(counts) / _rise(np.array([float(most_records)])), 1.0)
-    steps = np.floor(2.0**TABLE_BITS * rise).astype(np.int64)
+    steps = np.floor(2.0**PRECISION.table_bits * rise).astype(np.int64)
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum.accumulate(steps))])
 
 
@@ -87,7 +87,7 @@ def _read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> 
 class _OfCells(Objective):
     """A function of the cells into which the codes of the chosen columns divide the records."""
 
-    scale_bits = TABLE_BITS
+    scale_bits = PRECISION.table_bits
     decomposable = False
     submodular = False
 

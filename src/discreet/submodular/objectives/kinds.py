@@ -31,7 +31,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_measure
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.concave import (
-    TABLE_BITS,
     ConcaveOverModular,
     Influence,
     read_numbered,
@@ -39,6 +38,7 @@ from discreet.submodular.objectives.concave import (
 from discreet.submodular.objectives.coverage import clip_to_scale, read_bits
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.objective import (
+    PRECISION,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -72,7 +72,7 @@ class Tagged(Objective):
         How many consecutive records of F belong to one record.
     """
 
-    scale_bits = TABLE_BITS
+    scale_bits = PRECISION.table_bits
 
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
@@ -201,7 +201,7 @@ class AdAllocation(Tagged):
             people * k + np.maximum(kinds, 0),
             np.where(fine, numbers, -1),
             np.ones(len(people), dtype=np.int64),
-            table=[0, (1 << TABLE_BITS) // k],
+            table=[0, (1 << PRECISION.table_bits) // k],
             n_elements=n_elements * k,
             n_records=count * k,
         )
