@@ -22,9 +22,10 @@ from discreet.hierarchy import GroupSizes, diagnose, plan, query
 from discreet.hierarchy.methods import DEFAULT, quick_methods
 from discreet.hierarchy.query import COUNTED_KINDS
 from discreet.plot import plot_counts
+from discreet.plot.counts import MAX_BARS
 from discreet.plot.style import INK
 from discreet.report.figures import new_figure
-from discreet.report.region_bars import MAX_BARS, bar_chart_height, draw_bars, level_bars
+from discreet.report.region_bars import bar_chart_height, draw_bars, level_bars
 from discreet.studio import forms
 from discreet.studio.forms import (
     NEIGHBORS,
