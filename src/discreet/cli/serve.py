@@ -330,7 +330,7 @@ def _limits(rate: float, connections_per_address: int) -> Limits:
 
 
 def _check_drain(seconds: float, *, max_seconds: float = 600) -> None:
-    """Raise InvalidProblemError unless `seconds` are from 0 to `max_seconds`: a server that is told to stop has to."""
+    """Raise InvalidProblemError unless `seconds` are from 0 to `max_seconds`, after which every server ends."""
     if not 0 <= seconds <= max_seconds:
         raise InvalidProblemError("--drain", f"seconds from 0 to {max_seconds}", seconds)
 

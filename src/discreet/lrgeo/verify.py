@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_PLACES_FOR_TRIPLES", "verify"]
 
 MAX_PLACES_FOR_TRIPLES = 2600
-"""Places up to which all triples are looked at: beyond, the theorem on tails is used."""
+"""Places up to which all triples are looked at, cubic work; beyond, the theorem on tails is used."""
 
 
 def verify(

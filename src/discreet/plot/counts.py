@@ -75,8 +75,7 @@ def plot_counts(
     if known is not None and known.shape != published.shape:
         raise InvalidProblemError("truth", f"{len(published)} counts", f"shape {known.shape}")
     mass = np.clip(published, 0, None) if known is None else np.maximum(published, known)
-    reach = int(np.searchsorted(np.cumsum(mass), share * mass.sum())) + 1
-    shown = slice(0, min(reach, frame.n_sizes))
+    shown = slice(int(np.searchsorted(np.cumsum(mass), share * mass.sum())) + 1)
     sizes = np.asarray(frame.sizes)[shown]
     ax = axes_or_new(ax)
     ax.bar(sizes, published[shown], width=0.72, color=BLUE, label="published")

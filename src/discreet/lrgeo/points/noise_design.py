@@ -34,7 +34,7 @@ from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
-from discreet.lrgeo.points.renaming import BLOCK_SIDE, renamed
+from discreet.lrgeo.points.renaming import RENAMING, renamed
 from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
 from discreet.metricdp.costs import ImplicitCosts
 
@@ -243,7 +243,8 @@ def _torus(
     """
     wide, tall = (max(1, -(-size // side)) for size in np.ptp(places, axis=0).tolist())
     margin = math.ceil(2 * margin_nats / (rate * side))
-    m, n = (-(-(count + 2 + margin) // BLOCK_SIDE) * BLOCK_SIDE for count in (wide, tall))
+    step = RENAMING.block_side
+    m, n = (-(-(count + 2 + margin) // step) * step for count in (wide, tall))
     return (wide, tall), (m, n)
 
 
