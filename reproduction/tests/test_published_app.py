@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.messages import PROTOCOL, read_message
+from discreet.lrgeo.messages import PROTOCOL_VERSION, read_message
 from discreet.service.wire import JSON, MSGPACK
 from discreet.web import Limits
 from discreet_reproduction.lrgeo.service.jobs import Jobs
@@ -46,7 +46,7 @@ def no_upload() -> dict[str, Any]:
 
 def test_a_disc_of_the_cost_table_is_cut_out() -> None:
     app = paper_app()
-    asked = DiscMessage(protocol=PROTOCOL, center=12, radius=0.5).write()
+    asked = DiscMessage(protocol=PROTOCOL_VERSION, center=12, radius=0.5).write()
     table = CostTableMessage.read(ask(app, "POST", "/v1/cost-table", json=asked).json())
     assert table.places.tolist() == [7, 11, 12, 13, 17]
     assert np.array_equal(table.costs, table.costs.T)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -301,7 +303,8 @@ def test_what_prose_is() -> None:
 def test_more_rows_than_are_searched_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.anonymize.MAX_ROWS_WITHOUT_LIMIT", 20)
+    module = sys.modules["discreet.cli.anonymize"]
+    monkeypatch.setattr(module, "_read_table", partial(module._read_table, max_rows=20))
     asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "age,sex", "-o", "out.csv"]
     asked += ["--unassigned", "keep"]
     said = say(capsys, *asked)

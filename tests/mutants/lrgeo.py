@@ -107,7 +107,7 @@ MUTANTS = (
     Mutant(
         "clear violations go unchecked",
         "lrgeo/verify.py",
-        find="wrong += int((pairs & (most > limit + _LOG_ERROR)).sum())",
+        find="wrong += int((pairs & (most > limit + max_log_error)).sum())",
         replace="wrong += 0",
         breaks="what is clear is believed to be close",
         tests=(
@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant(
         "rows are compared without their totals",
         "lrgeo/verify.py",
-        find="max(a * total_q, b * total_p) << _EXACT_BITS > factor * min(a * total_q, b * total_p)",
-        replace="max(a, b) << _EXACT_BITS > factor * min(a, b)",
+        find="max(a * total_q, b * total_p) << FRACTIONAL_BITS > factor * min(a * total_q, b * total_p)",
+        replace="max(a, b) << FRACTIONAL_BITS > factor * min(a, b)",
         breaks="weights are not probabilities where totals differ",
         tests=(
             "tests/lrgeo/test_mechanism_refusals.py::test_integers_compare_probabilities_and_not_weights",
@@ -137,8 +137,8 @@ MUTANTS = (
     Mutant(
         "close calls the other way round",
         "lrgeo/verify.py",
-        find="<< _EXACT_BITS > factor * min(",
-        replace="<< _EXACT_BITS < factor * min(",
+        find="<< FRACTIONAL_BITS > factor * min(",
+        replace="<< FRACTIONAL_BITS < factor * min(",
         breaks="inequality reversed where integers decide",
         tests=(
             "tests/lrgeo/test_verify_mechanism.py::test_what_is_close_to_equality_is_settled_in_integers",

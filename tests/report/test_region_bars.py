@@ -11,9 +11,10 @@ from discreet.core.tree import Tree
 from discreet.hierarchy import GroupSizes, query, release
 from discreet.hierarchy.contingency import CellCounts, plan
 from discreet.hierarchy.reliability import CLASSES
+from discreet.plot.counts import MAX_BARS
 from discreet.report import make_chapter
 from discreet.report.figures import new_figure
-from discreet.report.region_bars import MAX_BARS, draw_bars, level_bars
+from discreet.report.region_bars import draw_bars, level_bars
 
 TREE = Tree.from_paths([("GA", "Fulton"), ("GA", "Cobb"), ("DC",)], root="US")
 RHO = ZeroConcentratedDP(1, neighbors="add-remove-person")

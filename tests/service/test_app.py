@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.lrgeo import Mechanism, Region
-from discreet.lrgeo.messages import PROTOCOL, read_mechanism, read_message
+from discreet.lrgeo.messages import PROTOCOL_VERSION, read_mechanism, read_message
 from discreet.service import create_app
 from discreet.service.messages import ReportMessage
 from discreet.service.wire import JSON, MSGPACK, decode, encode
@@ -129,7 +129,9 @@ def test_a_wrong_method_and_a_wrong_path_are_refused() -> None:
 def test_reports_are_handed_on_and_answered_with_nothing() -> None:
     taken: list[ReportMessage] = []
     app = sound_app(on_report=taken.append)
-    report = ReportMessage(protocol=PROTOCOL, mechanism=mechanism().digest, epoch=480_000, place=7)
+    report = ReportMessage(
+        protocol=PROTOCOL_VERSION, mechanism=mechanism().digest, epoch=480_000, place=7
+    )
     for media in (JSON, MSGPACK):
         body = encode(report.write(), media)
         answer = ask(app, "POST", "/v1/reports", content=body, headers={"content-type": media})

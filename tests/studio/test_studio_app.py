@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import re
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +24,10 @@ from discreet.core.guarantee import KAnonymity
 from discreet.datasets import made_patients
 from discreet.kanonymity import Numeric
 from discreet.kanonymity.risk import risk
-from discreet.studio import OpenWorkspaces
 from discreet.studio.forms import read_roles
 from discreet.studio.reading import describe
-from discreet.studio.tasks import KS, attack
-from discreet.studio.workspaces import MAX_OPEN_PAGES, MAX_SILENT_SECONDS
+from discreet.studio.tasks import KS, LossBySize, attack
+from discreet.studio.workspaces import LIMITS, OpenWorkspaces
 from discreet.web import Limits
 from studio.asking import HOST, Browser
 
@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 def test_a_table_goes_all_the_way(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.studio.app.COMPARISON_SECONDS", 7.0)
+    monkeypatch.setattr("discreet.studio.app.LossBySize", partial(LossBySize, seconds=7.0))
     said = browser.at("table?name=patients.csv", PATIENTS)
     assert "120 rows and 4 columns, in UTF-8, separated by comma." in said.text
     before = browser.at("risk", ROLES)
@@ -131,16 +131,16 @@ def test_a_silent_page_is_left() -> None:
     with contextlib.closing(workspaces):
         silent, heard = workspaces.open(), workspaces.open()
         folder = workspaces.get(silent).folder
-        now[0] = MAX_SILENT_SECONDS
+        now[0] = LIMITS.silent_seconds
         workspaces.get(heard)
-        now[0] = MAX_SILENT_SECONDS + 1
+        now[0] = LIMITS.silent_seconds + 1
         workspaces.sweep()
         assert not folder.exists()
         assert workspaces.get(heard).folder.exists()
 
 
 def test_pages_are_bounded(browser: Browser) -> None:
-    for _ in range(MAX_OPEN_PAGES - 1):
+    for _ in range(LIMITS.open_pages - 1):
         assert browser.ask("").status_code == 200
     assert browser.ask("").status_code == 400
 
@@ -274,14 +274,13 @@ def test_a_drawn_and_a_loaded_taxonomy_are_what_is_published(
     assert run(["verify", str(file)]) == 0
 
 
-def test_a_table_that_is_too_large_is_not_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_is_too_large_is_not_attacked() -> None:
     before = pl.DataFrame({"age": ["20", "21"]})
     after = pl.DataFrame({"age": ["[20, 21]", "[20, 21]"]})
     kinds = (Numeric("age"),)
     found = attack(before, after, KAnonymity(2, ("age",)), kinds, ())
     assert [one.attack for one in found][:2] == ["prosecutor, worst case", "prosecutor"]
-    monkeypatch.setattr("discreet.studio.tasks.MOST_PAIRS", 1)
-    assert attack(before, after, KAnonymity(2, ("age",)), kinds, ()) == []
+    assert attack(before, after, KAnonymity(2, ("age",)), kinds, (), max_pairs=1) == []
 
 
 def test_a_job_is_cancelled(browser: Browser) -> None:

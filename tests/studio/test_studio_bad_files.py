@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from cli.hostile import on_mars, swollen
+from discreet.studio.reading import LIMITS
 from discreet.tables import parsing
 from studio.asking import Browser
 
@@ -94,7 +95,7 @@ def test_a_file_that_kills_its_reader_leaves_the_studio_alive(
 ) -> None:
     """The child that tries it is aborted by its allocator, which no ``except`` meets."""
     monkeypatch.setattr(parsing, "free_memory", lambda: 100 << 20)
-    monkeypatch.setattr("discreet.studio.reading.MOST_ROWS", 10_000_000)
+    monkeypatch.setattr("discreet.studio.reading.LIMITS", LIMITS._replace(rows=10_000_000))
     said = browser.at("table?name=a.parquet", swollen())
     assert said.status_code == 400
     assert (

@@ -17,7 +17,7 @@ from discreet.artefact.sidecar import sidecar_of
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.streaming.run import in_words as large_in_words
-from discreet.studio.reading import MOST_MEMORY, read_upload
+from discreet.studio.reading import LIMITS, read_upload
 from discreet.tables import parsing
 from discreet.tables.sizes import allowed, csv_size, in_words, parquet_size, refuse_long_text
 
@@ -94,7 +94,7 @@ def test_lines_of_empty_cells_are_counted_before_they_are_read(
     said = say(capsys, "risk", path, "--quasi", "c0")
     assert said.status == 2
     assert "got 5,000 rows and 150 columns, about 12 MiB" in said.err
-    monkeypatch.setattr("discreet.studio.reading.MOST_MEMORY", 4 << 20)
+    monkeypatch.setattr("discreet.studio.reading.LIMITS", LIMITS._replace(memory=4 << 20))
     with pytest.raises(InvalidProblemError, match="5,000 rows and 150 columns, about 12 MiB"):
         read_upload(path, "wide.csv")
 
@@ -137,7 +137,7 @@ def test_what_is_of_fixed_width_is_copied_to_each_row(
     size = parquet_size(path)
     assert size is not None
     assert (size.rows, size.columns, size.size) == (1_000, 1, 2_000_000)
-    monkeypatch.setattr("discreet.studio.reading.MOST_MEMORY", 1 << 20)
+    monkeypatch.setattr("discreet.studio.reading.LIMITS", LIMITS._replace(memory=1 << 20))
     with pytest.raises(InvalidProblemError, match="1,000 rows and 1 column, about 2 MiB"):
         read_upload(path, "fixed.parquet")
 
@@ -205,4 +205,4 @@ def test_the_memory_that_there_is_is_the_least_of_what_the_system_says(
     assert allowed() == 500_000
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2000, 0))
     assert allowed() == 1000
-    assert in_words(MOST_MEMORY) == "1 GiB"
+    assert in_words(LIMITS.memory) == "1 GiB"

@@ -13,8 +13,6 @@ from discreet.cli.signals import ended_in_order, press_again, said_while_running
 
 __all__ = ["main"]
 
-_STDERR_DESCRIPTOR = 2
-
 
 def main() -> None:
     """Run ``discreet`` with the arguments of the process, and exit with its status."""
@@ -67,12 +65,13 @@ def _keep_stderr() -> None:
     """
     ours = sys.stderr
     with contextlib.suppress(OSError, ValueError):
-        if isinstance(ours, io.TextIOWrapper) and ours.fileno() == _STDERR_DESCRIPTOR:
+        if isinstance(ours, io.TextIOWrapper) and ours is sys.__stderr__:
             ours.flush()
-            copy = os.dup(_STDERR_DESCRIPTOR)
+            descriptor = ours.fileno()
+            copy = os.dup(descriptor)
             sys.stderr = os.fdopen(copy, "w", 1, encoding=ours.encoding, errors=ours.errors)
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, _STDERR_DESCRIPTOR)
+            os.dup2(nowhere, descriptor)
             os.close(nowhere)
 
 

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["anonymize"]
 
-MAX_ROWS_WITHOUT_LIMIT = 2_000_000
-"""Rows that are searched without a time limit."""
-
 _EXAMPLES = (
     (
         "discreet anonymize patients.csv -k 5 --quasi birthdate,gender,zip --sensitive disease --drop patient_id,name\n"
@@ -146,11 +143,13 @@ def anonymize(options: AnonymizeOptions) -> Status:
     return status
 
 
-def _read_table(options: AnonymizeOptions) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _read_table(
+    options: AnonymizeOptions, *, max_rows: int = 2_000_000
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Check the outputs, read and recode the table, and return it with notices for the curator, which are also printed.
 
     Notices are about missing values and columns that seem to name persons. InvalidProblemError for a folder without
-    ``--memory``, outputs that cannot be written, and more than two million rows without a time limit.
+    ``--memory``, outputs that cannot be written, and more than `max_rows` rows without a time limit.
     """
     path = options.table
     if Path(path).is_dir() and not is_hive_folder(path):
@@ -169,12 +168,11 @@ def _read_table(options: AnonymizeOptions) -> tuple[pl.DataFrame, tuple[str, ...
     for notice in notices:
         warn(notice, quiet=options.quiet)
     if options.time_limit is None:
-        most = printed.count(MAX_ROWS_WITHOUT_LIMIT)
         expected = (
-            f"{most} rows or fewer at once; a larger table needs --memory 4GB, or a "
+            f"{printed.count(max_rows)} rows or fewer at once; a larger table needs --memory 4GB, or a "
             "--time-limit, at which the search ends"
         )
-        refuse_many(table.height, MAX_ROWS_WITHOUT_LIMIT, "TABLE", expected)
+        refuse_many(table.height, max_rows, "TABLE", expected)
     return table, tuple(notices)
 
 

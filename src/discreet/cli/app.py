@@ -25,9 +25,6 @@ __all__ = ["FILES", "FIRST", "app", "run"]
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for arguments that it cannot parse; BadParameter is one kind of it."""
 
-_MIN_LETTERS_OF_LONG_PATH = 200
-"""Letters of an argument that may be too long for a path: systems take 255 bytes for a name and 4096 for all."""
-
 FILES = "demo --files first"
 """What makes the files of the first commands, in a folder in which they are typed."""
 
@@ -173,15 +170,16 @@ def _is_loop(text: str) -> bool:
     return False
 
 
-def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
+def _as_a_name(error: OSError, arguments: Sequence[str], *, min_letters: int = 200) -> Exception:
     """Return a refusal of the argument whose path is too long for a file, wherever it was first used.
 
-    `error` is of the system, with the name of the file; "a path" stands for an argument that is not found.
+    `error` is of the system, with the name of the file; "a path" stands for an argument that is not found. Shorter
+    arguments than `min_letters` are not at fault: systems take 255 bytes for a name, and we add some to it.
     """
     option = "a path"
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, _, value = argument.partition("=")
-        if len(argument) > _MIN_LETTERS_OF_LONG_PATH and (value or argument) in str(error.filename):
+        if len(argument) > min_letters and (value or argument) in str(error.filename):
             option = name if value and name.startswith("-") else before
     option = option if option.startswith("-") else "a path"
     return InvalidProblemError(option, "a name that a file can have", "one that is too long")

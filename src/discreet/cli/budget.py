@@ -44,9 +44,6 @@ __all__ = [
     "show",
 ]
 
-_MAX_LINE_LETTERS = 2_000
-"""Characters of a line of the history, which is cut there; with ``--json`` nothing is cut."""
-
 
 class LedgerOptions(JsonOption):
     """The ledger."""
@@ -266,11 +263,11 @@ def _described(charge: Charge) -> dict[str, Any]:
     return {**vars(charge), "guarantee": charge.guarantee.to_dict()}
 
 
-def _line(charge: Charge) -> str:
-    """Return a charge with its outputs as one line of text, cut at a length."""
+def _line(charge: Charge, *, max_letters: int = 2_000) -> str:
+    """Return a charge with its outputs as one line of text, cut after `max_letters`; ``--json`` shows all of it."""
     outputs = "".join(f"  {digest}  {path}" for path, digest in charge.outputs.items())
     about = f"release {charge.release_id}  {charge.state}  {charge.command}"
-    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _MAX_LINE_LETTERS)
+    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", max_letters)
 
 
 _SHOWN_DELTA = "1e-6"

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release, Unproven
 
 __all__ = [
-    "ROW_BYTES",
     "CountsOptions",
     "TableOptions",
+    "bytes_of_rows",
     "check_files",
     "guarantee_of",
     "open_rows",
@@ -61,9 +61,6 @@ __all__ = [
     "render_counts",
     "shared_arguments",
 ]
-
-ROW_BYTES = 24
-"""Bytes of a row of counts in a file, about."""
 
 NO_FILES: Mapping[str, Any] = MappingProxyType({})
 """No outputs besides those that all counts have."""
@@ -347,6 +344,11 @@ def release_counts(
         **shared_arguments(options),
         **arguments,
     )
+
+
+def bytes_of_rows(rows: int, attributes: int = 0, *, row_bytes: int = 24) -> int:
+    """Return about how many bytes a file of counts has: `row_bytes` a row, and 8 more for each of the attributes."""
+    return rows * (row_bytes + 8 * attributes)
 
 
 def release_outputs(

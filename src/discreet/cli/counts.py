@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.calls import from_options
 from discreet.cli.counting import (
-    ROW_BYTES,
     CountsOptions,
     TableOptions,
+    bytes_of_rows,
     check_files,
     guarantee_of,
     open_rows,
@@ -118,7 +118,7 @@ def _publish_tables(options: CountsOptions) -> Status:
         # Where the total is not public, too many rows are known after the charge alone; then only they are missing.
         refuse_many_rows((frame.total or 0) if options.microdata else 0, "--microdata")
         entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
-        size = entries * (ROW_BYTES + 8 * len(frame.domain.attributes))
+        size = bytes_of_rows(entries, len(frame.domain.attributes))
         extra_files = {
             "--microdata": (options.microdata, rows, PAGE_BYTES),
             "--reliability": (options.reliability, marks, size),
@@ -294,7 +294,7 @@ def _publish_sizes(options: CountsOptions) -> Status:
         if planned.method.kind == "sorted" and options.measurements is not None:
             named = METHODS.name_of(planned.method)
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
-        size = planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES
+        size = bytes_of_rows(planned.frame.tree.n * planned.frame.n_sizes)
         return release_outputs(options, "hierarchy", size, _size_facts, frame=planned.frame)
 
     with open_rows(options) as source:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -58,13 +58,12 @@ if TYPE_CHECKING:
 __all__ = ["design", "unprotected"]
 
 
-_DEFAULT_GAP = 0.01
-_OPTIMAL_GAP = 1e-6
-"""What ``--method optimal`` asks for: the library calls a design optimal below it."""
-
-
 class ChannelSearchOptions(OptionGroup, panel="How to search"):
     """How a channel is searched for."""
+
+    default_gap: ClassVar[float] = 0.01
+    optimal_gap: ClassVar[float] = 1e-6
+    """The gap that ``--method optimal`` asks for: the library calls a design optimal up to it."""
 
     gap: float | None = option(
         "Relative gap between loss and lower bound to reach, default: 0.01; when given and missed, the "
@@ -89,7 +88,7 @@ class ChannelSearchOptions(OptionGroup, panel="How to search"):
         """The gap to reach."""
         if self.gap is not None:
             return self.gap
-        return _OPTIMAL_GAP if self.method == "optimal" else _DEFAULT_GAP
+        return self.optimal_gap if self.method == "optimal" else self.default_gap
 
     @property
     def is_demanded(self) -> bool:
@@ -277,9 +276,6 @@ def _refuse(options: DesignOptions) -> None:
     options.refuse(("blocks", "partitioner", "report", "allow_unprotected"), f"none {most}")
 
 
-_MAX_NAMED_SECRETS = 10
-"""Secrets that a warning names; all of them stand in ``--json`` and in ``info``."""
-
 _EXAMPLES = (
     "discreet design --grid 7x7 --cell 1 --unit km --epsilon 2 --radius 2 --loss euclidean -o c.channel",
     "discreet design places.csv --x lon --y lat --metric haversine --epsilon 1.5/km --prior weight -o c.channel",
@@ -451,11 +447,13 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
     return "\n".join(lines)
 
 
-def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:
+def unprotected(
+    design: MetricDesign, labels: tuple[str, ...] | None, *, max_named: int = 10
+) -> list[str]:
     """Return sentences about links beyond the radius, separate groups, and secrets that are not protected.
 
-    The list is empty if all are protected without links. At most ten secrets are named, by `labels` or, without
-    these, by index.
+    The list is empty if all are protected without links. At most `max_named` secrets are named, by `labels` or,
+    without these, by index; all of them stand in ``--json`` and in ``info``.
     """
     scope = design.guarantee.space_scope
     if scope is None:
@@ -470,7 +468,7 @@ def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[st
             f"nothing is promised between {scope.components} separate groups of secrets"
         )
     if scope.isolated:
-        named = [labels[i] if labels else str(i) for i in scope.isolated[:_MAX_NAMED_SECRETS]]
+        named = [labels[i] if labels else str(i) for i in scope.isolated[:max_named]]
         more = len(scope.isolated) - len(named)
         tail = f" and {more} more" if more else ""
         sentences.append(

@@ -38,9 +38,6 @@ _EXTRAS = {
 
 _ENGINES = ("numpy", "scipy", "highspy", "numba", "narwhals")
 
-_MIN_FILES = 256
-"""Open files below which a command that sorts a large table on disk may fail."""
-
 
 @final
 @dataclass(frozen=True)
@@ -163,15 +160,18 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _files() -> Symptom:
-    """Return the symptom "open files": missing if fewer than 256 files may be open at once."""
+def _files(*, min_files: int = 256) -> Symptom:
+    """Return the symptom "open files": missing if fewer than `min_files` may be open at once.
+
+    With fewer, a command that sorts a large table on disk may fail.
+    """
     try:
         import resource
 
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     except (ImportError, OSError):
         return Symptom("open files", "ok", "no limit is known")
-    if most != resource.RLIM_INFINITY and most < _MIN_FILES:
+    if most != resource.RLIM_INFINITY and most < min_files:
         return Symptom("open files", "missing", f"{most} at once", "ulimit -n 1024")
     return Symptom("open files", "ok", "no limit" if most < 0 else f"{most} at once")
 

@@ -42,12 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_large"]
 
-_MAX_ROWS_LOOKED_AT = 20_000
-"""Rows by which free text is recognized."""
-
-_MAX_FILES_TRIED = 16
-"""Files of a folder up to which each is read once by a process of its own, which a bad file ends alone."""
-
 
 class _Columns:
     """The different values of a table's columns; a column is read by ``columns[name]``, and no other one with it."""
@@ -173,13 +167,16 @@ def _anonymize(
     memory: int | None,
     client: object,
     on_progress: Callable[[Progress], None] | None,
+    max_files_tried: int = 16,
+    head_rows: int = 20_000,
 ) -> Anonymization[Path, FileDiagnostics]:
-    """Check the columns by the first rows and by scans, and anonymize piece by piece; return the outcome.
+    """Check the columns by the first `head_rows` and by scans, and anonymize piece by piece; return the outcome.
 
     `output` is a folder of parts or a file; `memory` is in bytes, None for no limit; `client` is a scheduler's, or
     None. A few passes over the files. InvalidProblemError for columns that are unclear or cannot be written.
 
-    `guarantee` is k-anonymity; `on_progress` is called with each step.
+    `guarantee` is k-anonymity; `on_progress` is called with each step. Each of up to `max_files_tried` files is first
+    read once by a process of its own, which a bad file ends alone.
     """
     from discreet.artefact.folders import parts_of
     from discreet.streaming import anonymize_files
@@ -187,13 +184,13 @@ def _anonymize(
 
     path = options.table
     parts = parts_of(path, "TABLE") if Path(path).is_dir() else (Path(path),)
-    if len(parts) <= _MAX_FILES_TRIED:
+    if len(parts) <= max_files_tried:
         for file in map(str, parts):
             refuse_killers(file, look(file, "TABLE"), "TABLE", whole=False)
     rules = CellRules(options.reading, options.recoding)
     pieces = pieces_of(path, "source", rules=rules)
     lazy = scan_pieces(pieces, "source")
-    columns, head = _Columns(lazy), lazy.head(_MAX_ROWS_LOOKED_AT).collect()
+    columns, head = _Columns(lazy), lazy.head(head_rows).collect()
     if not head.height:
         raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
     refuse_nested(head, "TABLE", show_columns=options.show_columns)

@@ -34,9 +34,6 @@ __all__ = ["locate", "read_place", "typed_place"]
 _GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;u=[^;]+)?")
 """A place as maps share it: latitude, longitude, perhaps a height, WGS 84, and how uncertain it is (RFC 5870)."""
 
-_MAX_LETTERS = 200
-"""Letters of a line that holds a place."""
-
 _EXAMPLES = (
     "echo '41.8986 12.4769' | discreet locate - --server http://127.0.0.1:8080 --json",
     "echo '41.8986 12.4769' | discreet locate - --server https://places.example.org --max-epsilon 2/km --for-life 500",
@@ -306,18 +303,18 @@ def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOp
     emit("locate", options, data, facts(rows))
 
 
-def typed_place() -> list[str]:
-    """Return the words of a line of standard input, at most 200 letters; they are private.
+def typed_place(*, max_letters: int = 200) -> list[str]:
+    """Return the words of a line of standard input, which has at most `max_letters`; they are private.
 
     InvalidProblemError, without what was typed, for an empty or longer line, or if nothing can be read.
     """
     line = ""
     # A process that was started without standard input has None for it.
     with suppress(AttributeError, OSError, ValueError):
-        line = sys.stdin.readline(_MAX_LETTERS + 1)
+        line = sys.stdin.readline(max_letters + 1)
     # A number that was cut would be another place.
-    if not line.strip() or len(line) > _MAX_LETTERS:
-        expected = f"two numbers on a line of standard input, in at most {_MAX_LETTERS} letters"
+    if not line.strip() or len(line) > max_letters:
+        expected = f"two numbers on a line of standard input, in at most {max_letters} letters"
         raise InvalidProblemError("PLACE", expected, "something else")
     return line.split()
 

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release, Unproven
 
-_MAX_LINE_LETTERS = 4_000
-"""Characters of a line of a result; several values may stand in one."""
-
 __all__ = [
     "Status",
     "emit",
@@ -240,9 +237,9 @@ def proved(certificate: Certificate, *, verbose: bool) -> str:
     return f"{certificate.sentence} -v lists them."
 
 
-def _fit(text: str) -> str:
-    """Escape and cut each line of a text for a terminal."""
-    return "\n".join(one_line(line, _MAX_LINE_LETTERS) for line in text.split("\n"))
+def _fit(text: str, *, max_letters: int = 4_000) -> str:
+    """Escape each line of a text for a terminal, and cut it after `max_letters`: several values may stand in one."""
+    return "\n".join(one_line(line, max_letters) for line in text.split("\n"))
 
 
 def _put(stream: TextIO, text: str) -> None:

@@ -17,25 +17,23 @@ if TYPE_CHECKING:
 
     Callback = Callable[[Progress], None]
 
-__all__ = ["SECONDS_BETWEEN_LINES", "announcing_compilation", "progress"]
-
-SECONDS_BETWEEN_LINES = 2.0
-"""Seconds between two lines where there is no terminal."""
+__all__ = ["announcing_compilation", "progress"]
 
 
 @final
 class _Lines:
-    """Says where a computation stands in lines, the first after some seconds and then as rarely."""
+    """Progress in lines, where there is no terminal: one every `seconds`, the first after as many."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: Pace, *, seconds: float = 2.0) -> None:
         self._pace, self._last, self._stage = pace, time.monotonic(), ""
+        self._seconds = seconds
 
     def show(self, step: Progress) -> None:
-        """Print a step on a line of its own if a counted stage begins or two seconds have passed since the last one."""
+        """Print a step on a line of its own if a counted stage begins or the seconds have passed since the last one."""
         text, now = self._pace(step), time.monotonic()
         # A stage of counted steps may be one long step: its beginning is shown in any case.
         begins = step.total is not None and step.stage != self._stage
-        if begins or now - self._last >= SECONDS_BETWEEN_LINES:
+        if begins or now - self._last >= self._seconds:
             self._last, self._stage = now, step.stage
             warn(text)
 

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "RegionOptions", "Work", "plan_of"]
 
-_MAX_CELLS = 100_000
-"""Cells of a grid, each a place of the service."""
-
 
 class RegionOptions(OptionGroup, panel="The region", environment="DISCREET_"):
     """The region of a service."""
@@ -134,10 +131,12 @@ def _stored(path: str) -> Published:
     return mechanism
 
 
-def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricDP]:
+def _stated(
+    options: RegionOptions, stated: str | None, *, max_cells: int = 100_000
+) -> tuple[Region, MetricDP]:
     """Return the region and the guarantee that the options and the text of the budget, such as 5/km, state.
 
-    InvalidProblemError for none or both of roads and grid, two units, or no budget.
+    InvalidProblemError for none or both of roads and grid, two units, no budget, or more than `max_cells` cells.
     """
     from discreet.lrgeo import Region
 
@@ -154,7 +153,7 @@ def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricD
     if options.roads is not None:
         return _roads(options, unit), guarantee
     options.refuse(("nodes", "spacing"), "--roads with it", "--grid")
-    rows, columns = parse_grid(options.grid or "", _MAX_CELLS)
+    rows, columns = parse_grid(options.grid or "", max_cells)
     place = None if options.origin is None else _origin(options.origin)
     return Region.from_grid(
         rows, columns, cell=options.cell or "1", unit=unit, origin=place

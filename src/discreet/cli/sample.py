@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sample"]
 
-_MAX_REPORTS = 10_000_000
-"""Reports that are drawn at once; they are held in memory until they are printed."""
-
 
 @final
 class SampleOptions(ChannelOption, JsonOption, QuietOption):
@@ -34,7 +31,8 @@ class SampleOptions(ChannelOption, JsonOption, QuietOption):
         "Index or label of the true secret; - reads it from standard input, out of the history.",
         default=REQUIRED,
     )
-    n: int = option("How many reports.", None, "-n", default=1, min=1, max=_MAX_REPORTS)
+    # All are held in memory until they are printed.
+    n: int = option("How many reports.", None, "-n", default=1, min=1, max=10_000_000)
 
 
 @from_options(SampleOptions, examples=("discreet sample c.channel --secret 17",))

@@ -36,12 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
-_MAX_RATE = 1e9
-"""Requests each second from which the burst no longer grows."""
-
-_MAX_DRAIN = 600
-"""Seconds for which a server that was told to stop may go on."""
-
 _METERS = {"km": 1000, "m": 1}
 
 _EXAMPLES = (
@@ -178,8 +172,7 @@ def serve(options: ServeOptions) -> int:
     events = _Events(options.log == "json", quiet)
     for sentence in _strange_settings():
         events.tell("warning", sentence)
-    if not 0 <= drain <= _MAX_DRAIN:
-        raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
+    _check_drain(drain)
     stopping, counted = threading.Event(), Metrics()
     with bind(options.host, options.port, allow_remote=options.allow_remote) as bound:
         plan = plan_of(options.mechanism, options, options.epsilon, options.every_point)
@@ -331,9 +324,15 @@ def _limits(rate: float, connections_per_address: int) -> Limits:
         raise error.renamed(f"--{error.field.replace('_', '-')}") from None
     return Limits(
         rate=rate,
-        burst=math.ceil(4 * min(rate, _MAX_RATE)),
+        burst=math.ceil(min(4 * rate, sys.float_info.max)),
         connections_per_address=connections_per_address,
     )
+
+
+def _check_drain(seconds: float, *, max_seconds: float = 600) -> None:
+    """Raise InvalidProblemError unless `seconds` are from 0 to `max_seconds`, after which every server ends."""
+    if not 0 <= seconds <= max_seconds:
+        raise InvalidProblemError("--drain", f"seconds from 0 to {max_seconds}", seconds)
 
 
 def _strange_settings() -> Iterator[str]:

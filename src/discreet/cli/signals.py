@@ -32,14 +32,9 @@ _STAGES = {
 _COMPILES = "the first run on a machine also compiles, which takes half a minute or more"
 """Said of releases in any case: whether and when they compile may depend on the data."""
 
-_SECONDS_BEFORE_REPORT = 1.5
-"""Seconds after which a command says that it runs."""
-
 
 @contextmanager
-def said_while_running(
-    arguments: Sequence[str], *, after: float = _SECONDS_BEFORE_REPORT
-) -> Iterator[None]:
+def said_while_running(arguments: Sequence[str], *, after: float = 1.5) -> Iterator[None]:
     """Report once that a command runs, if it takes long, and "stopping" at Ctrl-C.
 
     Of a private release the names of its stages are said, all at once: how far it came, and when, would tell of its
@@ -50,7 +45,7 @@ def said_while_running(
     arguments
         Those of the process.
     after
-        Seconds of silence.
+        Seconds after which a command says that it runs.
     """
     name = next((one for one in arguments if not one.startswith("-")), "")
     if not name or name in _SERVERS or {"-q", "--quiet", "--help", "--json"} & set(arguments):

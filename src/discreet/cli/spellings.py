@@ -102,8 +102,6 @@ _UNITS = {
     **dict.fromkeys(("km", "kilometer", "kilometers", "kilometre", "kilometres", "kms"), "km"),
     **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), "m"),
 }
-_MIN_PREFIX = 3
-"""Letters of an option that are enough where no other begins with them."""
 
 
 def respell(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -217,13 +215,13 @@ def _is_joined(typed: str, known: dict[str, bool]) -> bool:
     return all(f"-{letter}" in known for letter in typed[1:])
 
 
-def _ours(typed: str, known: dict[str, bool]) -> str | None:
+def _ours(typed: str, known: dict[str, bool], *, min_letters: int = 3) -> str | None:
     """Return our name of an option, ``FILE``, or ``None`` where nothing is near without a doubt.
 
     `known` are the command's options.
 
     `typed` is the option with its dashes. Tried are: other dashes, underscores and plurals, names of other tools, and
-    a beginning of three letters that fits one option alone.
+    a beginning of `min_letters` or more that fits one option alone.
     """
     key = typed.lstrip("-").replace("_", "-").strip("-")
     for each in dict.fromkeys((key, key.lower())):
@@ -239,7 +237,7 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
     for option, aliases in OPTIONS.items():
         if key in aliases.split() and (option == FILE or option in known):
             return option
-    if len(key) >= _MIN_PREFIX:
+    if len(key) >= min_letters:
         begun = [option for option in known if option.startswith(f"--{key}")]
         if len(begun) == 1:
             return begun[0]

@@ -459,10 +459,6 @@ def _texts(table: pl.DataFrame, name: str) -> list[str]:
     return [str(value) for value in values]
 
 
-_MIN_DOUBTFUL_NATS = 10.0
-"""Nats between neighbors from which a warning is given: odds of some 20,000 to 1 are next to no privacy."""
-
-
 def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     """Return warnings if reports may tell neighbors apart, as with a wrong unit, or if secrets are at distance 0.
 
@@ -488,17 +484,20 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     return _doubts(nearest, guarantee)
 
 
-def _doubts(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
+def _doubts(
+    nearest: NDArray[np.float64], guarantee: MetricDP, *, min_nats: float = 10.0
+) -> list[str]:
     """Return a warning if half of the secrets are nearly told apart from their nearest ones, else an empty list.
 
     `nearest` ``(n,)`` are distances to the nearest other secret, in the unit.
 
-    Nearly means 10 nats or more of the guarantee's epsilon at the median of `nearest`.
+    Nearly means `min_nats` or more of the guarantee's epsilon at the median of `nearest`: at 10 nats, odds of some
+    20,000 to 1, which are next to no privacy.
     """
     if not len(nearest):
         return []
     nats = float(np.median(nearest)) * float(guarantee.epsilon)
-    if nats < _MIN_DOUBTFUL_NATS:
+    if nats < min_nats:
         return []
     odds = f"half are told from their nearest neighbor with odds of up to e^{printed.at_most(nats, 2)} to 1"
     stated = f"{printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}"

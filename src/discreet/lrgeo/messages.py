@@ -9,6 +9,7 @@ version, a text of another form: all are refused, by name, and no refusal repeat
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError, unknown_name
@@ -26,7 +27,7 @@ __all__ = [
     "MAX_EPOCH",
     "MAX_PLACES",
     "MESSAGES",
-    "PROTOCOL",
+    "PROTOCOL_VERSION",
     "TEXT",
     "check_protocol",
     "mechanism_from",
@@ -34,13 +35,13 @@ __all__ = [
     "read_message",
 ]
 
-PROTOCOL = 1
+PROTOCOL_VERSION = 1
 """The version of the messages. It changes whenever one of them does."""
 
 MAX_PLACES = 1_000_000
 """Places of a region in a message, at most; the streets of Rome have 43,160 nodes."""
-MAX_EPOCH = 2**53
-"""Number of an epoch, at most: integers up to this are exact in JavaScript."""
+MAX_EPOCH = 2**sys.float_info.mant_dig
+"""Number of an epoch, at most: integers up to this are exact as doubles, which are the numbers of JavaScript."""
 
 DIGEST = "[0-9a-f]{64}"
 """SHA-256 in hexadecimal."""
@@ -60,7 +61,7 @@ def check_protocol(version: object) -> None:
     Raises
     ------
     InvalidProblemError
-        For any version but :data:`PROTOCOL`.
+        For any version but :data:`PROTOCOL_VERSION`.
 
     Examples
     --------
@@ -69,9 +70,9 @@ def check_protocol(version: object) -> None:
     discreet.core.errors.InvalidProblemError: protocol: expected version 1 of the messages, got version 0, an older one
     """
     number: Any = _integer(0, 1_000)(version, "protocol")
-    if number != PROTOCOL:
-        age = "older" if number < PROTOCOL else "later"
-        expected = f"version {PROTOCOL} of the messages"
+    if number != PROTOCOL_VERSION:
+        age = "older" if number < PROTOCOL_VERSION else "later"
+        expected = f"version {PROTOCOL_VERSION} of the messages"
         raise InvalidProblemError("protocol", expected, f"version {number}, an {age} one")
 
 
@@ -120,7 +121,7 @@ def read_message(kind: str, data: object) -> dict[str, Any]:
         got = f"none of {', '.join(missing)}" if missing else f"{len(data)} keys"
         raise InvalidProblemError(kind, f"the keys {', '.join(names)}", got)
     return {
-        "protocol": PROTOCOL,
+        "protocol": PROTOCOL_VERSION,
         **{name: field(data[name], name) for name, field in fields.items()},
     }
 

@@ -20,7 +20,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_floor, to_fraction
+from discreet.core.exact import FRACTIONAL_BITS, exp_floor, to_fraction
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.options import instance_of
 from discreet.core.spaces.check_distances import distance_checks
@@ -32,18 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_PLACES_FOR_TRIPLES", "verify"]
 
-_EXACT_BITS = 128
-"""Fractional bits of the integers that settle close calls."""
-
-_LOG_BITS = 24
-"""Fractional bits of the logarithms that sort out what is clear: below 2^6, they fit 31 bits."""
-
-_LOG_ERROR = 4
-"""What a difference of two of them, and the limit that it is compared with, may err by: half a unit for each of three
-roundings, and the error of the floats, which is below 2^-40."""
-
 MAX_PLACES_FOR_TRIPLES = 2600
-"""Places up to which all triples are looked at: beyond, the theorem on tails is used."""
+"""Places up to which all triples are looked at, cubic work; beyond, the theorem on tails is used."""
 
 
 def verify(
@@ -143,12 +133,20 @@ def _groups(bound: NDArray[np.bool_]) -> int:
 
 
 def _violations(
-    channel: AnchoredChannel, guarantee: MetricDP, bound: NDArray[np.bool_]
+    channel: AnchoredChannel,
+    guarantee: MetricDP,
+    bound: NDArray[np.bool_],
+    *,
+    log_bits: int = 24,
+    max_log_error: int = 4,
 ) -> tuple[int, int]:
     """Count the constrained pairs ``i < j`` of places whose ratio is too large for some report, and all such pairs.
 
-    The second number is that of all constrained pairs; `bound` is their mask ``(K, K)``. Time is ``O(K^2 R)`` for K
-    places and R reports, memory ``O(K R)``.
+    The second number is that of all constrained pairs; `bound` is their mask ``(K, K)``. Logarithms with `log_bits`
+    fractional bits sort out what is clear: below 2^6, they fit 31 bits. A difference of two of them and the limit that
+    it is compared with err by less than `max_log_error` units: half a unit for each of three roundings, and the error
+    of the floats, which is below 2^-40. Integers settle what is closer. Time is ``O(K^2 R)`` for K places and R
+    reports, memory ``O(K R)``.
     """
     from discreet.core.kernels.distances import widest
 
@@ -157,18 +155,18 @@ def _violations(
     for place in range(n):
         weights = channel.row(place)
         shares = np.log(weights) - np.log(int(weights.sum()))
-        logs[place] = np.rint(shares * 2.0**_LOG_BITS)
+        logs[place] = np.rint(shares * 2.0**log_bits)
     rate = guarantee.epsilon / 2**space.scale_bits
     wrong = compared = 0
     for i in range(n - 1):
         # A limit beyond any difference there may be needs no precision.
-        limit = np.minimum(float(rate) * space.distances[i] * 2.0**_LOG_BITS, 2.0**31)
+        limit = np.minimum(float(rate) * space.distances[i] * 2.0**log_bits, 2.0**31)
         most = widest(logs, i)
         pairs = bound[i].copy()
         pairs[: i + 1] = False
         compared += int(pairs.sum())
-        wrong += int((pairs & (most > limit + _LOG_ERROR)).sum())
-        close = pairs & (np.abs(most - limit) <= _LOG_ERROR)
+        wrong += int((pairs & (most > limit + max_log_error)).sum())
+        close = pairs & (np.abs(most - limit) <= max_log_error)
         wrong += sum(_breaks(channel, guarantee, i, j) for j in np.flatnonzero(close).tolist())
     return wrong, compared
 
@@ -181,9 +179,9 @@ def _breaks(channel: AnchoredChannel, guarantee: MetricDP, i: int, j: int) -> bo
     """
     p, q = channel.row(i).tolist(), channel.row(j).tolist()
     nats = guarantee.epsilon * channel.space.distance(i, j)
-    factor = exp_floor(nats, _EXACT_BITS)
+    factor = exp_floor(nats, FRACTIONAL_BITS)
     total_p, total_q = sum(p), sum(q)
     return any(
-        max(a * total_q, b * total_p) << _EXACT_BITS > factor * min(a * total_q, b * total_p)
+        max(a * total_q, b * total_p) << FRACTIONAL_BITS > factor * min(a * total_q, b * total_p)
         for a, b in zip(p, q, strict=True)
     )

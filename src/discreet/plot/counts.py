@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from discreet.hierarchy import RegionCounts
     from discreet.hierarchy.query import CountAnswers
 
-__all__ = ["plot_answers", "plot_counts"]
+__all__ = ["MAX_BARS", "plot_answers", "plot_counts"]
 
-_MOST_NAMES = 40
-"""Regions whose names can still be read beside their bars."""
-
-_ALMOST_ALL = 0.999
-"""Sizes are drawn until so many of the groups are."""
+MAX_BARS = 40
+"""Bars of one figure, at most: the names of so many regions can still be read beside them."""
 
 
 def plot_counts(
@@ -35,6 +32,7 @@ def plot_counts(
     *,
     truth: ArrayLike | None = None,
     ax: Axes | None = None,
+    share: float = 0.999,
 ) -> Axes:
     """Draw how many groups of each size a region has, as published.
 
@@ -48,11 +46,13 @@ def plot_counts(
         ``(n_sizes,)`` true counts, where data are made or public: rings over the bars. **Private** otherwise.
     ax
         Axes to draw on; new ones by default.
+    share
+        Share of the groups that is drawn: the few largest ones would make all bars thin.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes: sizes up to the one at which all but a thousandth of the groups are drawn.
+        The axes: sizes up to the one at which that share of the groups is drawn.
 
     Raises
     ------
@@ -75,8 +75,7 @@ def plot_counts(
     if known is not None and known.shape != published.shape:
         raise InvalidProblemError("truth", f"{len(published)} counts", f"shape {known.shape}")
     mass = np.clip(published, 0, None) if known is None else np.maximum(published, known)
-    reach = int(np.searchsorted(np.cumsum(mass), _ALMOST_ALL * mass.sum())) + 1
-    shown = slice(0, min(reach, frame.n_sizes))
+    shown = slice(int(np.searchsorted(np.cumsum(mass), share * mass.sum())) + 1)
     sizes = np.asarray(frame.sizes)[shown]
     ax = axes_or_new(ax)
     ax.bar(sizes, published[shown], width=0.72, color=BLUE, label="published")
@@ -125,7 +124,7 @@ def plot_answers(answers: CountAnswers, *, ax: Axes | None = None) -> Axes:
     rows = np.arange(len(order))
     ax.hlines(rows, values - half, values + half, color=BLUE, linewidth=1.4, label="interval")
     ax.plot(values, rows, "o", color=BLUE, markersize=4, label="answer")
-    if len(order) <= _MOST_NAMES:
+    if len(order) <= MAX_BARS:
         names = region_names(answers.frame.tree)
         ax.set_yticks(rows, [names[node] for node in answers.nodes[order].tolist()])
     else:

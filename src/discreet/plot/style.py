@@ -45,10 +45,6 @@ BASELINES = (
 """Color, marker and dashes of curves beside the main one."""
 
 
-_MIN_RATIO_OF_LOG_AXIS = 1e-30
-"""What is smaller than the largest value by this is zero in a plot; Matplotlib's ticks overflow far below."""
-
-
 def axes_or_new(ax: Axes | None) -> Axes:
     """Return the axes given, or new ones on a figure without a window."""
     if ax is not None:
@@ -103,7 +99,9 @@ def name_parameter(ax: Axes, name: str, values: Iterable[float]) -> None:
     plain(ax)
 
 
-def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str:
+def log_scale(
+    ax: Axes, axis: Literal["x", "y"], values: Iterable[float], *, min_ratio: float = 1e-30
+) -> str:
     """Scale an axis logarithmically if its values allow it: linear near zero, and linear without positive values.
 
     A logarithmic axis has no place for zero, and Matplotlib refuses to draw one on which nothing is positive. Where
@@ -118,6 +116,9 @@ def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str
         Which of the two.
     values
         Everything that is drawn along this axis. What is not finite is not looked at.
+    min_ratio
+        Smallest positive value of a "symlog" axis, as a share of the largest one; Matplotlib's ticks overflow far below
+        the default.
 
     Returns
     -------
@@ -136,7 +137,7 @@ def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str
         return "log"
     set_scale(
         "symlog",
-        linthresh=max(float(positive.min()), _MIN_RATIO_OF_LOG_AXIS * float(positive.max())),
+        linthresh=max(float(positive.min()), min_ratio * float(positive.max())),
     )
     return "symlog"
 

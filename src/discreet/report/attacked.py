@@ -185,7 +185,6 @@ _TRIED = (
     "stand a naive one who does not look, and what is found of people who are not concerned. That a promise was not "
     "broken proves nothing."
 )
-_NEGLIGIBLE_SHARE = 1e-3
 _KEY = (
     "Dot and bar: the attacker, with its interval. Upright stroke: the naive attacker. Cross: the control group. "
     "Dashed: what the claim allows."
@@ -364,16 +363,16 @@ def _summary(rows: Sequence[Judged]) -> str:
     return f"{len(rows)} attempts, none broke what is claimed, which proves nothing: details"
 
 
-def _text(estimate: Estimate) -> str:
+def _text(estimate: Estimate, *, negligible_share: float = 1e-3) -> str:
     """Return an estimate as text, three digits, with its interval if it was sampled.
 
-    A lower end below a thousandth of the value, or of 1 where that is larger, is printed as 0.
+    A lower end below `negligible_share` of the value, or of 1 where that is larger, is printed as 0.
     """
     near = printed.estimate(estimate.value, 3)
     if estimate.trials is None:
         return near
     # A share of a millionth at the lower end says no more than 0 does, and takes ten letters.
-    low = 0.0 if 0 < estimate.low < _NEGLIGIBLE_SHARE * max(1.0, estimate.value) else estimate.low
+    low = 0.0 if 0 < estimate.low < negligible_share * max(1.0, estimate.value) else estimate.low
     return f"{near} ({' to '.join(printed.interval(low, estimate.high, 3))})"
 
 

@@ -15,11 +15,11 @@ from discreet.evaluate.comparison import best_lower
 from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot import Curve
+from discreet.plot.counts import MAX_BARS
 from discreet.plot.judges import plot_points
 from discreet.plot.style import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, plain
 from discreet.report.figures import drawn, frontier_svg
 from discreet.report.page import list_chapter
-from discreet.report.region_bars import MAX_BARS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence, Sized

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,14 +24,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map"]
 
-DRAWING_WIDTH = 1000
-MARGIN_WIDTH = 45
-"""Width of a drawing, and of the margin around its points, in units of its SVG."""
 
-_LEGEND_HEIGHT = 92
-_MAX_HEIGHT_PER_WIDTH = 1.3
-_MIN_DRAWN_PROBABILITY = 1e-3
-"""Probability below which a mark would be too small to see."""
+class _Drawing(NamedTuple):
+    """Sizes in a drawing, in units of its SVG."""
+
+    width: int = 1000
+    margin: int = 45
+    """Space around points; cells need none."""
+
+    legend_height: int = 92
+    max_height_per_width: float = 1.3
+    """Shape beyond which a map is narrowed, so that it fits a screen."""
+
+    min_probability: float = 1e-3
+    """Probability below which a mark would be too small to see."""
+
+
+_DRAWING = _Drawing()
 
 _BARS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
 
@@ -203,13 +212,13 @@ def draw_map(
         raise InvalidProblemError("picks", f"labels with indices below {n}", "none, or one outside")
     half = (places.cell or 0) / 2
     low, high = places.plane.min(axis=0) - half, places.plane.max(axis=0) + half
-    margin, extent = MARGIN_WIDTH if places.cell is None else 0, high - low
-    # A tall map is narrowed, so that it fits a screen; one place alone gets a map of one unit.
-    scale = (DRAWING_WIDTH - 2 * margin) / (
-        max(float(extent[0]), float(extent[1]) / _MAX_HEIGHT_PER_WIDTH) or 1.0
+    margin, extent = _DRAWING.margin if places.cell is None else 0, high - low
+    # One place alone gets a map of one unit.
+    scale = (_DRAWING.width - 2 * margin) / (
+        max(float(extent[0]), float(extent[1]) / _DRAWING.max_height_per_width) or 1.0
     )
     height = math.ceil(float(extent[1]) * scale + 2 * margin)
-    left = (DRAWING_WIDTH - float(extent[0]) * scale) / 2
+    left = (_DRAWING.width - float(extent[0]) * scale) / 2
 
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map the plane to the drawing, whose y axis points down."""
@@ -250,8 +259,8 @@ def draw_map(
     if places.cell is not None:
         shapes["grid"] = _grid(at, size)
     return MapView(
-        width=DRAWING_WIDTH,
-        height=height + _LEGEND_HEIGHT,
+        width=_DRAWING.width,
+        height=height + _DRAWING.legend_height,
         shapes=shapes,
         marks=_marks(data, data["rows"][first]),
         true=(float(at[first, 0]), float(at[first, 1])),
@@ -265,7 +274,7 @@ def draw_map(
 
 def _sparse(row: NDArray[np.float64]) -> list[int]:
     """Return the reports of `row` ``(K,)`` that can be seen: report, ten-thousandths, report, ten-thousandths, ..."""
-    (seen,) = np.nonzero(row >= _MIN_DRAWN_PROBABILITY)
+    (seen,) = np.nonzero(row >= _DRAWING.min_probability)
     pairs = np.stack([seen, 1e4 * row[seen] + 0.5], axis=1).astype(np.int64)
     flat: list[int] = pairs.ravel().tolist()
     return flat
@@ -317,7 +326,7 @@ def _bar(scale: float, unit: str) -> tuple[float, str]:
 
     `scale` is units of the drawing for each `unit`.
     """
-    fitting = [bar for bar in _BARS if float(bar) * scale <= DRAWING_WIDTH / 4]
+    fitting = [bar for bar in _BARS if float(bar) * scale <= _DRAWING.width / 4]
     bar = fitting[-1] if fitting else _BARS[0]
     return float(bar) * scale, distance(bar, unit)
 

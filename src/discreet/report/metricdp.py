@@ -18,7 +18,7 @@ from discreet.report.attacked import outcome_chapter
 from discreet.report.figures import frontier_svg
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter
-from discreet.report.trying import MAX_SECRETS_ATTACKED, try_design
+from discreet.report.trying import try_design
 from discreet.report.words import (
     distance,
     example_distance,
@@ -189,11 +189,11 @@ def _statements(design: MetricDesign, least: Fraction, noun: str) -> dict[str, A
     }
 
 
-def _is_attackable(design: MetricDesign, least: Fraction) -> bool:
-    """Return whether the radius constrains some pair, and the design is small enough for an attack."""
+def _is_attackable(design: MetricDesign, least: Fraction, *, max_secrets: int = 128) -> bool:
+    """Return whether the radius constrains some pair, and the design has at most `max_secrets`: attacks take long."""
     radius = design.guarantee.radius
     constrains = radius is None or 0 < least <= radius
-    return constrains and 1 < design.problem.n_secrets <= MAX_SECRETS_ATTACKED
+    return constrains and 1 < design.problem.n_secrets <= max_secrets
 
 
 def _nearest(problem: Problem) -> Fraction:
@@ -388,24 +388,26 @@ def _cost(design: MetricDesign, baselines: Sequence[tuple[str, float]], loss_uni
     return text
 
 
-_LOSS_CLASSES = 5
-"""Tints on the map of losses that the eye tells apart."""
-
-
 def _losses_on_map(
-    design: MetricDesign, noun: str, loss_unit: str, drawn_map: MapView | None
+    design: MetricDesign,
+    noun: str,
+    loss_unit: str,
+    drawn_map: MapView | None,
+    *,
+    max_classes: int = 5,
 ) -> dict[str, Any]:
     """Return ``map`` and ``spread``.
 
-    ``spread`` is a mapping of ``sentence`` (quantiles), ``bars`` (at most five classes) and ``layers`` (of the map).
-    A bar is a range, its length in percent of the longest, and its share of the secrets; a layer is a shade and an
-    SVG path. `noun` names a secret, `drawn_map` may be None: no layers. ``O(n)`` after the losses.
+    ``spread`` is a mapping of ``sentence`` (quantiles), ``bars`` (at most `max_classes`, whose tints the eye tells
+    apart) and ``layers`` (of the map). A bar is a range, its length in percent of the longest, and its share of the
+    secrets; a layer is a shade and an SVG path. `noun` names a secret, `drawn_map` may be None: no layers. ``O(n)``
+    after the losses.
     """
     losses = design.loss_by_secret
     median, most, worst = (
         printed.at_most(value, 3, loss_unit) for value in design.loss_quantiles.values()
     )
-    ends = np.linspace(losses.min(), losses.max(), _LOSS_CLASSES + 1)[1:]
+    ends = np.linspace(losses.min(), losses.max(), max_classes + 1)[1:]
     figures = [printed.at_most(float(end), 3) for end in ends]
     if len(set(figures)) < len(figures):
         # Losses that agree in print are one class.

@@ -12,6 +12,7 @@ from discreet.hierarchy import contingency, query
 from discreet.hierarchy.query import COUNTED_KINDS
 from discreet.hierarchy.reliability import CLASSES
 from discreet.hierarchy.result import RegionCounts, region_names
+from discreet.plot.counts import MAX_BARS
 from discreet.plot.style import BLUE, FAINT, GREY, INK, plain
 from discreet.report.figures import drawn
 
@@ -23,16 +24,12 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency import RegionTables
 
 __all__ = [
-    "MAX_BARS",
     "LevelBars",
     "bar_chart_height",
     "charts_of_regions",
     "draw_bars",
     "level_bars",
 ]
-
-MAX_BARS = 40
-"""Regions of one level that are drawn and listed: those with the greatest published counts."""
 
 _COLORS = dict(zip(CLASSES, (BLUE, GREY, FAINT), strict=True))
 """Class of reliability -> color of the bar."""

@@ -30,16 +30,12 @@ if TYPE_CHECKING:
     from discreet.submodular import FacilityLocation, Matroid, Selection
 
 __all__ = [
-    "MAX_SECRETS_ATTACKED",
     "audit_choice",
     "try_choice",
     "try_counts",
     "try_design",
     "try_table",
 ]
-
-MAX_SECRETS_ATTACKED = 128
-"""Secrets up to which a design is attacked without being told to."""
 
 _SLOW_REPLAYS = frozenset({"algorithm-1"})
 """Methods whose draws take more than a few seconds to replay."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
-from discreet.core.exact import exp_ceil
+from discreet.core.exact import FRACTIONAL_BITS, exp_above
 from discreet.core.guarantee import ApproxDP, ZeroConcentratedDP, cautions
 from discreet.core.statements import state
 
@@ -25,7 +25,6 @@ __all__ = [
     "strength",
 ]
 
-_EXP_BITS = 40
 _LARGEST = Fraction(64)
 """Nats beyond which a factor says no more than "far apart"."""
 
@@ -59,7 +58,7 @@ def factor(nats: Fraction) -> str:
     """
     if nats > _LARGEST:
         return f"e^{printed.decimal_up(nats)}"
-    return printed.at_most(Fraction(exp_ceil(nats, _EXP_BITS), 1 << _EXP_BITS), 3)
+    return printed.at_most(exp_above(nats), 3)
 
 
 def guesses(nats: Fraction) -> str:
@@ -83,7 +82,7 @@ def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
 
     The bound is 1 beyond 64 nats.
     """
-    ratio = Fraction(exp_ceil(min(nats, _LARGEST), _EXP_BITS), 1 << _EXP_BITS)
+    ratio = exp_above(min(nats, _LARGEST))
     return Fraction(1) if nats > _LARGEST else (ratio + delta) / (1 + ratio)
 
 
@@ -109,8 +108,9 @@ def guess_about_a_person(guarantee: DPGuarantee) -> str:
     if isinstance(guarantee, ZeroConcentratedDP):
         # The total variation is at most the square root of rho / 2 and that of 1 - e^-rho.
         rho = min(guarantee.rho, _LARGEST)
-        least = min(rho / 2, 1 - Fraction(1 << _EXP_BITS, exp_ceil(rho, _EXP_BITS)))
-        root = Fraction(math.isqrt(math.floor(least * 4**_EXP_BITS)) + 1, 2**_EXP_BITS)
+        least = min(rho / 2, 1 - 1 / exp_above(rho))
+        scaled = math.floor(least * 4**FRACTIONAL_BITS)
+        root = Fraction(math.isqrt(scaled) + 1, 2**FRACTIONAL_BITS)
         right = (1 + min(root, Fraction(1))) / 2
     else:
         right = _right(guarantee.epsilon, getattr(guarantee, "delta", Fraction(0)))
@@ -147,9 +147,7 @@ def _promise_about_five(guarantee: DPGuarantee) -> str:
     if not isinstance(guarantee, ApproxDP):
         return state("five people", name="epsilon", times=5)
     steps = (min(step * guarantee.epsilon, _LARGEST) for step in range(5))
-    delta = guarantee.delta * sum(
-        Fraction(exp_ceil(nats, _EXP_BITS), 1 << _EXP_BITS) for nats in steps
-    )
+    delta = guarantee.delta * sum(map(exp_above, steps))
     text = printed.at_most(min(delta, Fraction(1)), 3)
     nothing = ", which promises nothing" if delta >= 1 else ""
     return state("five people with delta", delta=text, nothing=nothing)

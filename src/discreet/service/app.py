@@ -21,7 +21,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
-from discreet.lrgeo.messages import PROTOCOL
+from discreet.lrgeo.messages import PROTOCOL_VERSION
 from discreet.lrgeo.points.published import EveryPoint
 from discreet.service.messages import HealthMessage, MechanismMessage, RegionMessage, ReportMessage
 from discreet.service.operations import Metrics, Observed, add_operations
@@ -129,7 +129,7 @@ def create_app(
         region = served.region
     app = FastAPI(
         title="discreet location service",
-        version=str(PROTOCOL),
+        version=str(PROTOCOL_VERSION),
         description="Publishes one mechanism for all. Clients compute and sample by themselves.",
         # The pages would load scripts from elsewhere.
         docs_url=None,
@@ -290,7 +290,7 @@ def _add_public(
             "ready" if published else "failed" if failed else "designing"
         )
         digest = published.digest if published else None
-        health = HealthMessage(protocol=PROTOCOL, status=status, mechanism=digest)
+        health = HealthMessage(protocol=PROTOCOL_VERSION, status=status, mechanism=digest)
         return answer(request, health, status=503 if failed else 200)
 
     @app.get(
@@ -305,7 +305,7 @@ def _add_public(
             request,
             "region",
             region.digest,
-            lambda: RegionMessage(protocol=PROTOCOL, region=region.to_dict()),
+            lambda: RegionMessage(protocol=PROTOCOL_VERSION, region=region.to_dict()),
         )
 
     @app.get(
@@ -322,7 +322,7 @@ def _add_public(
             "mechanism",
             published.digest,
             lambda: MechanismMessage(
-                protocol=PROTOCOL, digest=published.digest, mechanism=published.to_dict()
+                protocol=PROTOCOL_VERSION, digest=published.digest, mechanism=published.to_dict()
             ),
         )
 

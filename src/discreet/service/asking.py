@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, final
 import httpx
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.lrgeo.messages import PROTOCOL, read_message
+from discreet.lrgeo.messages import PROTOCOL_VERSION, read_message
 from discreet.service.wire import JSON, MSGPACK, decode, encode
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _HEADERS = {
     "accept": MSGPACK,
     "accept-encoding": "gzip",
-    "discreet-protocol": str(PROTOCOL),
+    "discreet-protocol": str(PROTOCOL_VERSION),
     "user-agent": "discreet",
 }
 

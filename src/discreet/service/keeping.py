@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from discreet.artefact.private_files import locked_file, read_private, write_private
 from discreet.core.errors import InvalidProblemError
@@ -23,9 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
 
 _MAX_FILE_BYTES = 64 << 20
-_CACHE_VERSION = 1
-_STATE_VERSION = 2
-"""Of a state; version 1 did not say which mechanism drew a report."""
+
+
+class _Versions(NamedTuple):
+    """Versions of both kinds of file."""
+
+    cache: int = 1
+    state: int = 2
+    """Version 1 did not state which mechanism drew a report."""
+
+
+_VERSIONS = _Versions()
 
 
 @final
@@ -84,7 +92,7 @@ class MechanismCache:
 
         `fetched` is when the server confirmed it, Unix seconds.
         """
-        data = {"version": _CACHE_VERSION, "fetched": fetched, "mechanism": mechanism.to_dict()}
+        data = {"version": _VERSIONS.cache, "fetched": fetched, "mechanism": mechanism.to_dict()}
         write_private(self._path, json.dumps(data, separators=(",", ":")).encode())
 
 
@@ -162,8 +170,8 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
     if not is_intact or [type(part) for part in frame] != [int, int, str]:
         expected = "a whole state; it is the ledger, so no new one takes its place"
         raise InvalidProblemError("state", expected, "something else")
-    if frame[0] not in (1, _STATE_VERSION) or frame[1:] != (seconds, unit):
-        expected = f"version {_STATE_VERSION}, epochs of {seconds} seconds and epsilon per {unit}"
+    if frame[0] not in (1, _VERSIONS.state) or frame[1:] != (seconds, unit):
+        expected = f"version {_VERSIONS.state}, epochs of {seconds} seconds and epsilon per {unit}"
         got = (
             f"{frame[0]}, {frame[1]} and {frame[2] if frame[2] in ('km', 'm') else 'another unit'}"
         )
@@ -173,7 +181,7 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
 
 def _written(state: State, seconds: int, unit: str) -> bytes:
     """Return the bytes of a state's file, with its digest."""
-    data = {"version": _STATE_VERSION, "seconds": seconds, "unit": unit, "state": state.to_dict()}
+    data = {"version": _VERSIONS.state, "seconds": seconds, "unit": unit, "state": state.to_dict()}
     return (json.dumps({**data, "digest": _digest(data)}, indent=1) + "\n").encode()
 
 

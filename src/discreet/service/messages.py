@@ -16,7 +16,7 @@ from discreet.lrgeo.messages import (
     DIGEST,
     MAX_EPOCH,
     MAX_PLACES,
-    PROTOCOL,
+    PROTOCOL_VERSION,
     TEXT,
     check_protocol,
 )
@@ -46,7 +46,7 @@ class Message(BaseModel):
         hide_input_in_errors=True,
     )
 
-    protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)]
+    protocol: Annotated[int, Field(ge=PROTOCOL_VERSION, le=PROTOCOL_VERSION)]
 
     @classmethod
     def read(cls, data: object) -> Self:

@@ -29,7 +29,7 @@ from prometheus_client import (
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.messages import PROTOCOL
+from discreet.lrgeo.messages import PROTOCOL_VERSION
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.routes import refuse
 
@@ -249,7 +249,7 @@ def add_operations(
 
     @app.get("/version", include_in_schema=False)
     async def get_version() -> Response:
-        return _json_answer({"discreet": version("discreet"), "protocol": PROTOCOL}, 200)
+        return _json_answer({"discreet": version("discreet"), "protocol": PROTOCOL_VERSION}, 200)
 
     @app.get("/metrics", include_in_schema=False)
     async def get_metrics(request: Request) -> Response:

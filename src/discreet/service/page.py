@@ -47,9 +47,6 @@ _SHOWN_HEADERS = re.compile(
 )
 """Headers whose values are shown; none of them authenticates a user."""
 
-_MAX_BODY_BYTES = 1000
-"""Bytes of a body."""
-
 
 @final
 class RequestLog(httpx.BaseTransport):
@@ -105,7 +102,14 @@ class Page:
         Places with their roads, to be drawn; ``None`` draws places alone.
     token
         The secret part of the path; drawn by default.
+
+    Attributes
+    ----------
+    max_body_bytes
+        Bytes of a request's body, at most: two coordinates are all that the page sends.
     """
+
+    max_body_bytes = 1_000
 
     def __init__(
         self,
@@ -151,7 +155,7 @@ class Page:
         if why is not None:
             status, media, body = _plain_answer(*why)
         else:
-            request_body = await _body(receive)
+            request_body = await _body(receive, self.max_body_bytes)
             status, media, body = await run_in_threadpool(self._answer, scope, request_body)
         about = ((b"content-type", media.encode()), (b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": [*about, *HEADERS]})
@@ -170,7 +174,7 @@ class Page:
             made = {"data.json": self._data, "mechanism.json": self._mechanism}.get(name)
             return _plain_answer(404, "no such path") if made is None else (200, JSON, made())
         if body is None:
-            return _plain_answer(413, f"a body may have {_MAX_BODY_BYTES} bytes")
+            return _plain_answer(413, f"a body may have {self.max_body_bytes} bytes")
         try:
             if name == "take":
                 return 200, JSON, self._take()
@@ -279,14 +283,14 @@ def _report(data: object) -> tuple[float, float]:
     return coordinates[0], coordinates[1]
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """Return a request's body of at most 1,000 bytes, or None if it is longer, as soon as that is known."""
+async def _body(receive: Receive, max_bytes: int) -> bytes | None:
+    """Return a request's body of at most `max_bytes`, or None if it is longer, as soon as that is known."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > _MAX_BODY_BYTES:
+        if len(body) > max_bytes:
             return None
     return body
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import httpx
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.location import Request, Session
 from discreet.lrgeo import Epochs, State, locate
-from discreet.lrgeo.messages import PROTOCOL
+from discreet.lrgeo.messages import PROTOCOL_VERSION
 from discreet.service.app import create_app
 from discreet.service.asking import Server
 from discreet.service.client import Client
@@ -34,7 +35,6 @@ __all__ = ["RecordedApplication", "TrafficRecorder", "Visited", "record"]
 _HOPS = {b"host", b"content-length"}
 _UNPACKED = {*_HOPS, b"content-encoding"}
 """Headers of an answer that no longer hold where its body was unpacked."""
-_CLOCK_SECONDS = 1_800_000_000.0
 
 
 @final
@@ -92,12 +92,12 @@ class TrafficRecorder(httpx.BaseTransport):
             If nothing was recorded.
         """
         if not self.requests:
-            raise InvalidProblemError("session", f"requests of protocol {PROTOCOL}", "none")
+            raise InvalidProblemError("session", f"requests of protocol {PROTOCOL_VERSION}", "none")
         return Session(place, tuple(self.requests))
 
 
 @contextmanager
-def _new_client(server: Server, now: float = _CLOCK_SECONDS) -> Iterator[Client]:
+def _new_client(server: Server, now: float = 1_800_000_000.0) -> Iterator[Client]:
     """Yield a client with an empty ledger and cache in a temporary folder, whose clock stands at `now`, Unix seconds.
 
     It accepts mechanisms for places too. The connections are the server's, and stay open.
@@ -138,9 +138,10 @@ class Visited:
         The mechanism is fetched and verified once, which takes seconds; each user's ledger is empty.
         """
         with _new_client(self.server) as client:
-            prepared, clock = client.prepared(), Epochs()
+            # At any time: the ledger is empty.
+            prepared, epochs, now = client.prepared(), Epochs(), time.time()
             return [
-                locate(prepared, State(), self.point, _CLOCK_SECONDS, epochs=clock, bits=bits)[0]
+                locate(prepared, State(), self.point, now, epochs=epochs, bits=bits)[0]
                 for _ in range(size)
             ]
 

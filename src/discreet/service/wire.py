@@ -18,9 +18,6 @@ __all__ = ["JSON", "MSGPACK", "accepted", "accepts_gzip", "decode", "encode"]
 JSON = "application/json"
 MSGPACK = "application/msgpack"
 
-_MAX_ITEMS = 1_000_000
-"""A list or a mapping of more is refused while it is read."""
-
 
 def encode(data: Mapping[str, Any], media: str) -> bytes:
     r"""Write a plain mapping as a body.
@@ -50,11 +47,10 @@ def encode(data: Mapping[str, Any], media: str) -> bytes:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
 
 
-def decode(body: bytes, media: str) -> object:
+def decode(body: bytes, media: str, *, max_items: int = 1_000_000) -> object:
     """Read a body in one of two formats, under the same rules: no name twice in a mapping, and finite numbers alone.
 
-    Returns mappings, lists, texts, numbers, booleans and None. In MessagePack a list or a mapping may have a million
-    items, and keys must be texts or bytes.
+    Returns mappings, lists, texts, numbers, booleans and None. Keys of MessagePack are texts or bytes.
 
     Parameters
     ----------
@@ -62,6 +58,9 @@ def decode(body: bytes, media: str) -> object:
         The bytes.
     media
         The media type that came with them; parameters after a semicolon are ignored.
+    max_items
+        Items of a list or a mapping of MessagePack; more are refused while they are read, since their number is stated
+        before they come.
 
     Raises
     ------
@@ -86,8 +85,8 @@ def decode(body: bytes, media: str) -> object:
                 body,
                 raw=False,
                 strict_map_key=True,
-                max_array_len=_MAX_ITEMS,
-                max_map_len=_MAX_ITEMS,
+                max_array_len=max_items,
+                max_map_len=max_items,
                 max_ext_len=0,
                 object_pairs_hook=_once,
                 list_hook=_finite,

@@ -49,11 +49,6 @@ MAX_FILE_BYTES = 512 << 20
 MAX_FORM_BYTES = 16 << 20
 """Bytes of all that the page's forms say; a taxonomy is the longest of it."""
 
-MAX_SEARCH_SECONDS = 3_600.0
-
-COMPARISON_SECONDS = 60.0
-"""Seconds for what every k costs."""
-
 LEDGER = Path("discreet-ledger.db")
 """In the folder where the studio was started; the folders of its pages are deleted."""
 
@@ -380,18 +375,20 @@ def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
     workspace.begin(kind, form, lambda: _task(workspace, form, kind), stale=stale)
 
 
-def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySize | Anonymize:
+def _task(
+    workspace: OpenWorkspace, form: dict[str, str], kind: str, *, max_seconds: float = 3_600.0
+) -> LossBySize | Anonymize:
     """Store the table with the roles of the form, and return the task.
 
-    For `kind` "frontier" it computes the losses by k, else it anonymizes. InvalidProblemError for a form that makes
-    no sense, a k that the table cannot have, or a table that its file cannot hold.
+    For `kind` "frontier" it computes the losses by k, else it anonymizes, in at most `max_seconds`. InvalidProblemError
+    for a form that makes no sense, a k that the table cannot have, or a table that its file cannot hold.
     """
     upload = _upload(workspace)
     roles = read_roles(form, workspace.columns, upload.table)
     table = roles.table
     task: LossBySize | Anonymize
     if kind == "frontier":
-        task = LossBySize(str(workspace.folder), roles.attributes, COMPARISON_SECONDS)
+        task = LossBySize(str(workspace.folder), roles.attributes)
     else:
         written = f"anonymized{form.get('ending', '') or '.csv'}"
         if written not in WRITTEN:
@@ -411,7 +408,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
             k,
             models,
             require,
-            number_of(form, "seconds", "Seconds", default=30.0, most=MAX_SEARCH_SECONDS),
+            number_of(form, "seconds", "Seconds", default=30.0, most=max_seconds),
             share,
             person=roles.person,
             written=written,

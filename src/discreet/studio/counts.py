@@ -22,9 +22,10 @@ from discreet.hierarchy import GroupSizes, diagnose, plan, query
 from discreet.hierarchy.methods import DEFAULT, quick_methods
 from discreet.hierarchy.query import COUNTED_KINDS
 from discreet.plot import plot_counts
+from discreet.plot.counts import MAX_BARS
 from discreet.plot.style import INK
 from discreet.report.figures import new_figure
-from discreet.report.region_bars import MAX_BARS, bar_chart_height, draw_bars, level_bars
+from discreet.report.region_bars import bar_chart_height, draw_bars, level_bars
 from discreet.studio import forms
 from discreet.studio.forms import (
     NEIGHBORS,
@@ -70,9 +71,6 @@ __all__ = [
 ]
 
 
-MAX_SIZE_ON_PAGE = 10_000
-"""Largest size that the page takes; larger tables are for the command line."""
-
 KINDS = {
     "persons": "one person; another column names the household, firm or group that they belong to",
     "units": "one household, firm or group, with a column of its size",
@@ -99,7 +97,9 @@ TITLES = {
 """Arguments of the library -> what this page calls them."""
 
 
-def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLayout:
+def read_table_form(
+    form: Mapping[str, str], columns: Sequence[str], *, max_size_on_page: int = 10_000
+) -> TableLayout:
     """Read the form of columns.
 
     Parameters
@@ -109,6 +109,8 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLay
         ``person``, ``max_size``, ``max_quantity``, ``root`` and ``neighbors``.
     columns
         Names of the columns of the table.
+    max_size_on_page
+        Largest size that the page takes; larger tables are for the command line.
 
     Raises
     ------
@@ -130,10 +132,10 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLay
     if len(set(named)) < len(named):
         raise InvalidProblemError("Columns", "a column for one use", "one for two")
     max_size = whole_of(form, "max_size", "Largest size", least=1)
-    if max_size > MAX_SIZE_ON_PAGE:
+    if max_size > max_size_on_page:
         raise InvalidProblemError(
             "Largest size",
-            f"{printed.count(MAX_SIZE_ON_PAGE)} or less; larger ones go through `discreet counts`",
+            f"{printed.count(max_size_on_page)} or less; larger ones go through `discreet counts`",
             printed.count(max_size),
         )
     arguments = {

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEMANDS",
-    "MAX_REGION_COLUMNS",
     "NEIGHBORS",
+    "REGION_FIELDS",
     "ROLES",
     "Promise",
     "TableLayout",
@@ -277,8 +277,8 @@ def number_of(
     return value
 
 
-MAX_REGION_COLUMNS = 5
-"""Columns of a region path, for which the form has fields."""
+REGION_FIELDS = tuple(f"region-{at}" for at in range(5))
+"""Fields of the form for the columns of a region path, the largest regions first."""
 
 NEIGHBORS = {
     "add-remove-person": "whether a person is in the table at all",
@@ -354,15 +354,14 @@ def column_of(form: Mapping[str, str], name: str, title: str, columns: Sequence[
 
 
 def regions_of(form: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns named by the fields ``region-0`` to ``region-4``, in this order; empty fields are skipped.
+    """Return the columns named by :data:`REGION_FIELDS`, in their order; empty fields are skipped.
 
     Raises
     ------
     InvalidProblemError
         If all fields are empty, or one names no column of the table.
     """
-    fields = [f"region-{at}" for at in range(MAX_REGION_COLUMNS)]
-    names = [column_of(form, name, "Regions", columns) for name in fields]
+    names = [column_of(form, name, "Regions", columns) for name in REGION_FIELDS]
     if not any(names):
         expected = "at least one column, the largest regions first"
         raise InvalidProblemError("Regions", expected, "none")

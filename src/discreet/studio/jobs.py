@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
 
 from discreet.core.errors import DiscreetError
 
@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Task", "refusal", "sentence"]
 
-_POLL_SECONDS = 0.1
-_START_SECONDS = 120.0
-"""Seconds for the process to load its libraries."""
 
-_GRACE_SECONDS = 30.0
-"""Seconds after its time within which a job must have ended by itself."""
+class _Seconds(NamedTuple):
+    """Seconds of a job beside those of its task."""
+
+    start: float = 120.0
+    """For the process to load its libraries."""
+
+    grace: float = 30.0
+    """After its time, or an interrupt, within which it must have ended by itself."""
+
+    poll: float = 0.1
+    """Between two looks at the deadline, which an interrupt changes."""
+
+
+_SECONDS = _Seconds()
 
 
 class Task(Protocol):
@@ -68,7 +77,7 @@ class Job:
         self.events: list[dict[str, Any]] = []
         self.result: dict[str, Any] | None = None
         self._stopping = 0.0
-        self._end = time.monotonic() + _START_SECONDS + task.seconds + _GRACE_SECONDS
+        self._end = time.monotonic() + _SECONDS.start + task.seconds + _SECONDS.grace
         # Not a fork: the server has threads.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe(duplex=False)
@@ -102,7 +111,7 @@ class Job:
         It is killed if it has not ended in 30 seconds. Does nothing once the process has ended.
         """
         if self._process.is_alive() and self._process.pid is not None:
-            self._stopping = time.monotonic() + _GRACE_SECONDS
+            self._stopping = time.monotonic() + _SECONDS.grace
             os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self, seconds: float) -> None:
@@ -122,7 +131,7 @@ class Job:
         try:
             while not self.over:
                 deadline = min(self._end, self._stopping or self._end)
-                if self._pipe.poll(_POLL_SECONDS):
+                if self._pipe.poll(_SECONDS.poll):
                     event = self._pipe.recv()
                     if event["type"] == "done":
                         self.result = event.pop("result")

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import plan
 from discreet.studio.counts import AMOUNTS, COUNTS, Costs, read_promise
-from discreet.studio.forms import MAX_REGION_COLUMNS, NEIGHBORS, read_limit, whole_of
+from discreet.studio.forms import NEIGHBORS, REGION_FIELDS, read_limit, whole_of
 from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyond
 from discreet.studio.parts import on_file, on_form, render
 from discreet.studio.publishing import PRIVATE, Publish
@@ -136,7 +136,7 @@ def _load(
         notices=upload.notices,
         columns=upload.table.columns,
         endings=ENDINGS,
-        depth=MAX_REGION_COLUMNS,
+        depth=len(REGION_FIELDS),
         neighbors=NEIGHBORS,
         **columns,
     )

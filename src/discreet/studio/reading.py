@@ -9,7 +9,7 @@ import codecs
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.core.option_groups import OptionGroup
 
 __all__ = [
-    "MOST_ROWS",
+    "LIMITS",
     "ColumnSummary",
     "PrivateUploadOptions",
     "Upload",
@@ -49,21 +49,27 @@ __all__ = [
     "upload_form",
 ]
 
-MOST_ROWS = 1_000_000
-MOST_COLUMNS = 200
-MOST_MEMORY = 1 << 30
-"""Bytes of a table that was read."""
+
+class _UploadLimits(NamedTuple):
+    """Size of a table, at most."""
+
+    rows: int = 1_000_000
+    columns: int = 200
+    memory: int = 1 << 30
+    """Bytes of it once it is read."""
+
+
+LIMITS = _UploadLimits()
 
 _FILE = "The file"
 _LARGE = (
-    f"{printed.count(MOST_ROWS)} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B "
+    f"{printed.count(LIMITS.rows)} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B "
     "--memory 4GB -o OUT` on the command line"
 )
 _FITS = (
-    f"a table of at most {in_words(MOST_MEMORY)} once it is read, where a cell of text takes 16 bytes; leave columns "
+    f"a table of at most {in_words(LIMITS.memory)} once it is read, where a cell of text takes 16 bytes; leave columns "
     "out, or use `discreet anonymize FILE -k K --quasi A,B --memory 4GB -o OUT` on the command line"
 )
-_PREVIEW_ROWS = 5
 
 ENDINGS = ",".join([*READABLE, ".gz", ".zst"])
 """Endings of the files that are read, for the field of a file."""
@@ -198,19 +204,19 @@ def read_upload(
     try:
         place.hardlink_to(path)
         size = parquet_size(place) if place.suffix == ".parquet" else None
-        refuse_many(0 if size is None else size.rows, MOST_ROWS, _FILE, _LARGE)
+        refuse_many(0 if size is None else size.rows, LIMITS.rows, _FILE, _LARGE)
         try:
-            table = read(str(place), _FILE, options=reading, most=MOST_MEMORY, fits=_FITS)
+            table = read(str(place), _FILE, options=reading, most=LIMITS.memory, fits=_FITS)
         except InvalidProblemError as error:
             if error.code != "encoding" or private or reading.encoding:
                 raise
             reading, guessed = replace(reading, encoding=_WESTERN), True
-            table = read(str(place), _FILE, options=reading, most=MOST_MEMORY, fits=_FITS)
-        refuse_many(table.height, MOST_ROWS, _FILE, _LARGE)
-        few = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
-        refuse_many(table.width, MOST_COLUMNS, _FILE, few)
+            table = read(str(place), _FILE, options=reading, most=LIMITS.memory, fits=_FITS)
+        refuse_many(table.height, LIMITS.rows, _FILE, _LARGE)
+        few = f"{LIMITS.columns} columns or fewer; drop what is not published"
+        refuse_many(table.width, LIMITS.columns, _FILE, few)
         table = recode(table, recoding, _FILE)
-        request = FileRequest(_FILE, str(place), reading, MOST_MEMORY, _FITS, row_by_row=private)
+        request = FileRequest(_FILE, str(place), reading, LIMITS.memory, _FITS, row_by_row=private)
         how, notices = _described(table, str(place), request, guessed=guessed)
         labels = read_labels(str(place), reading)
         return Upload(table, how, notices, reading, recoding, labels, place.suffix)
@@ -294,8 +300,8 @@ def describe(table: pl.DataFrame) -> list[ColumnSummary]:
     return [_column(table, name) for name in table.columns]
 
 
-def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
-    """Return the summary of a column: kind, different values, empty cells, three examples and the first five cells.
+def _column(table: pl.DataFrame, name: str, *, preview_rows: int = 5) -> ColumnSummary:
+    """Return the summary of a column: kind, different values, empty cells, three examples and the first few cells.
 
     Texts are cut at 24 letters. Scans the column a few times.
 
@@ -317,7 +323,7 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
         tuple(value[:24] for value in full.head(200).unique(maintain_order=True).head(3).to_list()),
         not numeric and is_prose(full),
         look_of(table, name),
-        tuple((value or "")[:24] for value in cells.head(_PREVIEW_ROWS).to_list()),
+        tuple((value or "")[:24] for value in cells.head(preview_rows).to_list()),
     )
 
 

@@ -17,8 +17,8 @@ from discreet.report.figures import new_figure
 from discreet.report.hierarchy import draw_expected
 from discreet.studio.counts import describe_levels, picture, sample_rows
 from discreet.studio.forms import (
-    MAX_REGION_COLUMNS,
     NEIGHBORS,
+    REGION_FIELDS,
     TableLayout,
     choice_of,
     parts_of,
@@ -88,8 +88,7 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
         For a column that is not there, no region in the first field, no choice of neighbors, categories or lists that
         cannot be read, or a number of rows below 1.
     """
-    fields = [f"region-{at}" for at in range(MAX_REGION_COLUMNS)]
-    for name in (*fields, "person"):
+    for name in (*REGION_FIELDS, "person"):
         if form.get(name, "") not in ("", *columns):
             raise InvalidProblemError("Columns", "columns of the table", "another")
     # A path without its top would be another one.

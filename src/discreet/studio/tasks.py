@@ -43,9 +43,6 @@ WRITTEN = tuple(f"anonymized{ending}" for ending in WRITABLE)
 KS = (2, 3, 5, 10, 20, 50, 100)
 """Class sizes of the frontier."""
 
-_MAX_FAST_SHARE_OF_TIME = 0.4
-"""Part of the time for fast splits of all k, at most."""
-
 
 @final
 @dataclass(frozen=True)
@@ -64,11 +61,14 @@ class LossBySize:
         The quasi-identifiers.
     seconds
         For all k together.
+    fast_share
+        Largest share of the time that fast splits of all k may take.
     """
 
     folder: str
     attributes: tuple[Attribute, ...]
     seconds: float = 60.0
+    fast_share: float = 0.4
 
     def run(self, tell: Tell) -> dict[str, Any]:
         """Return ``rows``, ``panels`` (drawings) and ``searching`` (empty).
@@ -92,9 +92,7 @@ class LossBySize:
         sizes = [k for k in KS if k <= problem.n]
         with compiling(lambda: tell({"text": "Compiling, first run on this machine only."})):
             for at, k in enumerate(reversed(sizes)):
-                first = SearchLimits.within(
-                    _MAX_FAST_SHARE_OF_TIME * limits.left / (len(sizes) - at)
-                )
+                first = SearchLimits.within(self.fast_share * limits.left / (len(sizes) - at))
                 rows.insert(0, _cost(problem, k, TopDown().solve(problem, k, first).labels))
                 text = f"k = {k}: mean loss {printed.share_at_most(rows[0]['loss'])} of a cell by fast splits"
                 tell({"text": text, "rows": list(rows)})
@@ -280,16 +278,14 @@ def _besides(text: str) -> str:
     return f"{name}: {title[:1].lower()}{title[1:]} {value}"
 
 
-MOST_PAIRS = 100_000_000
-"""Rows of the original times classes that are compared when the table is attacked."""
-
-
 def attack(
     original: pl.DataFrame,
     published: pl.DataFrame,
     guarantee: KAnonymity,
     attributes: Sequence[Attribute],
     sensitive: Sequence[str],
+    *,
+    max_pairs: int = 100_000_000,
 ) -> list[Finding]:
     """Attack the published table: link the people of the original to it, and guess their sensitive values. Private.
 
@@ -299,7 +295,7 @@ def attack(
     Returns
     -------
     list of Finding
-        Empty if there would be too much to compare: rows times classes.
+        Empty if there would be too much to compare: rows of the original times classes above `max_pairs`.
     """
     from discreet.evaluate.attack.inference import attack_inference
     from discreet.evaluate.attack.linkage import attack_linkage
@@ -307,7 +303,7 @@ def attack(
     from discreet.kanonymity.verify import classes_of
 
     classes = len(classes_of(published, guarantee.quasi_identifiers).sizes)
-    if original.height * classes > MOST_PAIRS:
+    if original.height * classes > max_pairs:
         return []
     findings = attack_linkage(published, guarantee, people_of(original, attributes))
     for name in sensitive:

@@ -11,7 +11,7 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from discreet.artefact.placing import beside, put_in_place
 from discreet.core.errors import InvalidProblemError
@@ -27,21 +27,28 @@ if TYPE_CHECKING:
     from discreet.studio.jobs import Task
     from discreet.studio.reading import ColumnSummary, Upload
 
-__all__ = ["UPLOADING", "OpenWorkspace", "OpenWorkspaces", "store"]
-
-MAX_SILENT_SECONDS = 180.0
-"""Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
+__all__ = ["LIMITS", "UPLOADING", "OpenWorkspace", "OpenWorkspaces", "store"]
 
 UPLOADING = "uploading-"
 """How the names of files begin that are on their way in."""
 
-MAX_ENDING_SECONDS = 60.0
-"""Seconds for which a studio that ends waits for a release that is being paid for."""
-
 _OPEN = "a page that is open; reload it and load the table again"
 
-MAX_OPEN_PAGES = 8
-"""Pages that may be open at once."""
+
+class _PageLimits(NamedTuple):
+    """Limits of the pages of one studio."""
+
+    open_pages: int = 8
+    """Pages that may be open at once."""
+
+    silent_seconds: float = 180.0
+    """Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
+
+    ending_seconds: float = 60.0
+    """Seconds for which a studio that ends waits for a release that is being paid for."""
+
+
+LIMITS = _PageLimits()
 
 
 @final
@@ -211,14 +218,13 @@ class OpenWorkspaces:
         Raises
         ------
         InvalidProblemError
-            When eight pages are open.
+            When the limit of open pages is reached.
         """
         self.sweep()
         with self._lock:
-            if len(self._workspaces) >= MAX_OPEN_PAGES:
-                raise InvalidProblemError(
-                    "studio", f"at most {MAX_OPEN_PAGES} open pages", "one more"
-                )
+            if len(self._workspaces) >= LIMITS.open_pages:
+                expected = f"at most {LIMITS.open_pages} open pages"
+                raise InvalidProblemError("studio", expected, "one more")
             name = secrets.token_urlsafe(16)
             folder = self._root / secrets.token_hex(8)
             folder.mkdir(mode=0o700)
@@ -261,8 +267,8 @@ class OpenWorkspaces:
             workspace.delete()
 
     def sweep(self) -> None:
-        """Delete the workspaces of pages that were silent for 180 seconds, and closed ones whose release has ended."""
-        oldest = self._clock() - MAX_SILENT_SECONDS
+        """Delete the workspaces of pages that were silent for too long, and closed ones whose release has ended."""
+        oldest = self._clock() - LIMITS.silent_seconds
         with self._lock:
             silent = [
                 name for name, workspace in self._workspaces.items() if workspace.heard < oldest
@@ -279,11 +285,11 @@ class OpenWorkspaces:
             workspace.delete()
 
     def close(self) -> None:
-        """Delete all workspaces; a release that is being paid for is awaited for at most 60 seconds, then killed."""
+        """Delete all workspaces; a release that is being paid for is awaited for 60 seconds, then killed."""
         for name in list(self._workspaces):
             self.leave(name)
         for workspace in self._paying:
             if workspace.job is not None:
-                workspace.job.wait(MAX_ENDING_SECONDS)
+                workspace.job.wait(LIMITS.ending_seconds)
             workspace.delete()
         self._rooms.close()

@@ -12,11 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_matroid"]
 
-_MAX_ELEMENTS = 12
-
 
 def assert_matroid(
-    n_elements: int, is_independent: Callable[[tuple[int, ...]], bool]
+    n_elements: int, is_independent: Callable[[tuple[int, ...]], bool], *, max_elements: int = 12
 ) -> frozenset[frozenset[int]]:
     """Check the three axioms of a matroid on all subsets.
 
@@ -25,9 +23,11 @@ def assert_matroid(
     Parameters
     ----------
     n_elements
-        Size of the ground set, at most 12; elements are numbered from 0.
+        Size of the ground set; elements are numbered from 0.
     is_independent
         Tells whether a set, given in increasing order, is independent.
+    max_elements
+        Largest size of a ground set: 12 elements take up to 16 million pairs.
 
     Returns
     -------
@@ -50,8 +50,8 @@ def assert_matroid(
     Traceback (most recent call last):
     AssertionError: [2] takes nothing in from [0, 1]
     """
-    if not 0 <= n_elements <= _MAX_ELEMENTS:
-        raise InvalidProblemError("n_elements", f"0 to {_MAX_ELEMENTS}", n_elements)
+    if not 0 <= n_elements <= max_elements:
+        raise InvalidProblemError("n_elements", f"0 to {max_elements}", n_elements)
     subsets = itertools.chain.from_iterable(
         itertools.combinations(range(n_elements), size) for size in range(n_elements + 1)
     )

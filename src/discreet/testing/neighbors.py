@@ -24,8 +24,6 @@ PersonT = TypeVar("PersonT", bound=Hashable)
 RELATIONS = ("add-remove-one", "replace-one", "add-remove-person", "replace-person")
 """Relations between neighbors. A person is what one element of the domain stands for: all that she contributes."""
 
-_MAX_RECORDS = 2_000_000
-
 
 def small_data_sets(
     domain: Sequence[PersonT], most: int, *, least: int = 0
@@ -53,7 +51,7 @@ def small_data_sets(
 
 
 def neighboring_pairs(
-    domain: Sequence[PersonT], most: int, relation: str
+    domain: Sequence[PersonT], most: int, relation: str, *, max_pairs: int = 2_000_000
 ) -> Iterator[tuple[tuple[PersonT, ...], tuple[PersonT, ...]]]:
     """Yield every pair of neighbors among the data sets of up to `most` persons, each pair once.
 
@@ -61,7 +59,7 @@ def neighboring_pairs(
 
     A data set is a tuple of elements of `domain` in its order. With an add-remove relation the first of a pair is the
     smaller one; with a replace relation both have equal size, 1 to `most`. Arguments are checked when the first pair
-    is drawn, not at the call; that limit is ``d^(most + 1)`` of at most 2,000,000.
+    is drawn, not at the call.
 
     Parameters
     ----------
@@ -71,6 +69,8 @@ def neighboring_pairs(
         Persons in the larger data set of a pair.
     relation
         One of :data:`RELATIONS`: a person comes or goes, or is replaced by another one.
+    max_pairs
+        Largest ``d^(most + 1)`` that is accepted.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def neighboring_pairs(
     """
     if relation not in RELATIONS:
         raise InvalidProblemError("relation", f"one of {', '.join(RELATIONS)}", repr(relation))
-    if len(domain) ** (most + 1) > _MAX_RECORDS:
-        expected = f"at most {_MAX_RECORDS} pairs"
+    if len(domain) ** (most + 1) > max_pairs:
+        expected = f"at most {max_pairs} pairs"
         raise InvalidProblemError("domain, most", expected, len(domain) ** (most + 1))
     place = {one: at for at, one in enumerate(domain)}
     if relation.startswith("add-remove"):

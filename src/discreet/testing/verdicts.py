@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DPVerdict", "assert_law", "assert_pure_dp"]
 
-_EXP_BITS = 192
-
 
 def assert_law(
     law: Law, expected: Mapping[Any, Exact | Range] | Callable[[Any], Exact | Range]

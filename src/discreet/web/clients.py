@@ -23,11 +23,8 @@ __all__ = ["HEADERS", "client_of", "is_trusted", "named_client", "networks"]
 HEADERS = (b"x-forwarded-for", b"forwarded")
 """Headers in which a proxy names the client."""
 
-_SUBSCRIBER_BITS = 64
-"""Bits of the IPv6 network that one subscriber has (RFC 6177)."""
-
-_MAPPED_BITS = 96
-"""Bits before the IPv4 address in an IPv6 address that stands for it."""
+_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
+"""The addresses of IPv6 that stand for those of IPv4 (RFC 4291, section 2.5.5.2)."""
 
 _NODE = re.compile(r"\[(?P<six>[^\]]*)\](:[\w-]*)?|(?P<four>[\d.]+)(:[\w-]*)?|(?P<bare>[^\s\"]*)")
 """An address of a node: IPv6 in brackets or IPv4, with a port or without, or IPv6 alone (RFC 7239, section 6)."""
@@ -60,15 +57,18 @@ def networks(texts: Sequence[str]) -> tuple[Network, ...]:
         raise InvalidProblemError("trusted_proxies", expected, ", ".join(texts)) from None
 
 
-def client_of(text: str) -> str:
+def client_of(text: str, *, subscriber_bits: int = 64) -> str:
     """Return the name under which an address is counted; other text is returned as it is.
 
-    An IPv6 address gives its network of 64 bits, but for the loopback one; a zone such as ``%eth0`` is dropped.
+    An IPv6 address gives its network of `subscriber_bits`, but for the loopback one; a zone such as ``%eth0`` is
+    dropped.
 
     Parameters
     ----------
     text
         Address of a connection, or any text.
+    subscriber_bits
+        Bits of the IPv6 network that one subscriber has (RFC 6177).
 
     Examples
     --------
@@ -78,7 +78,7 @@ def client_of(text: str) -> str:
     address = _address(text)
     if address is None or isinstance(address, ipaddress.IPv4Address) or address.is_loopback:
         return text if address is None else str(address)
-    return str(ipaddress.ip_network((address, _SUBSCRIBER_BITS), strict=False))
+    return str(ipaddress.ip_network((address, subscriber_bits), strict=False))
 
 
 def is_trusted(text: str, trusted: Sequence[Network]) -> bool:
@@ -170,6 +170,6 @@ def _address(text: str) -> Address | None:
 def _unmapped(network: Network) -> Network:
     """Return the IPv4 network that an IPv6 network stands for, or the network itself."""
     mapped = getattr(network.network_address, "ipv4_mapped", None)
-    if mapped is None or network.prefixlen < _MAPPED_BITS:
+    if mapped is None or network.prefixlen < _MAPPED.prefixlen:
         return network
-    return ipaddress.ip_network((mapped, network.prefixlen - _MAPPED_BITS))
+    return ipaddress.ip_network((mapped, network.prefixlen - _MAPPED.prefixlen))

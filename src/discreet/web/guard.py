@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.core.errors import InvalidProblemError
 from discreet.core.faults import place_of
 from discreet.core.printed import estimate
-from discreet.lrgeo.messages import PROTOCOL
+from discreet.lrgeo.messages import PROTOCOL_VERSION
 from discreet.web.clients import HEADERS, client_of, is_trusted, named_client
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def refusal(error: str, message: str) -> bytes:
     >>> refusal("not-found", "no such job")
     b'{"protocol":1,"error":"not-found","message":"no such job"}'
     """
-    envelope = {"protocol": PROTOCOL, "error": error, "message": message}
+    envelope = {"protocol": PROTOCOL_VERSION, "error": error, "message": message}
     return json.dumps(envelope, separators=(",", ":")).encode()
 
 
@@ -211,8 +211,8 @@ class Guard:
         """
         headers = dict(scope["headers"])
         stated = headers.get(_PROTOCOL)
-        if stated is not None and stated != str(PROTOCOL).encode():
-            return 400, "protocol", f"this server speaks version {PROTOCOL} of the messages"
+        if stated is not None and stated != str(PROTOCOL_VERSION).encode():
+            return 400, "protocol", f"this server speaks version {PROTOCOL_VERSION} of the messages"
         if not self._rates.take(self._client(scope)):
             return 429, "too-many", "too many requests from this address; wait a second"
         length = headers.get(b"content-length", b"0")
@@ -324,7 +324,7 @@ async def _send_in_parts(send: Send, message: Message) -> None:
 
 
 _HEADERS = (
-    (_PROTOCOL, str(PROTOCOL).encode()),
+    (_PROTOCOL, str(PROTOCOL_VERSION).encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'"),
     (b"referrer-policy", b"no-referrer"),

@@ -14,18 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Repetitions", "logged_by"]
 
-_SECONDS_BETWEEN_REPEATS = 60.0
-"""Seconds between two lines of one message."""
-
 
 @final
 class Repetitions(logging.Filter):
-    """Filter that lets a message through once a minute, whatever its values, with the number of those between.
+    """Filter that lets a message through once in some seconds, whatever its values, with the number of those between.
 
     Parameters
     ----------
     clock
         Returns seconds that never go back.
+    seconds
+        Seconds between two lines of one message.
 
     Examples
     --------
@@ -35,23 +34,25 @@ class Repetitions(logging.Filter):
     (True, False)
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, seconds: float = 60.0
+    ) -> None:
         super().__init__()
-        self._clock = clock
+        self._clock, self._seconds = clock, seconds
         self._seen: dict[tuple[str, int, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the record is written.
 
-        Written are the first record of each line and message in 60 seconds, and all failures of a server. The number
+        Written are the first record of each line and message in those seconds, and all failures of a server. The number
         of those left out is appended to the record, which is changed in place.
         """
         if record.levelno >= logging.ERROR and record.name == "discreet.service":
             # A failure has a number of its own, by which it is looked up.
             return True
         key, now = (record.name, record.lineno, str(record.msg)), self._clock()
-        then, left_out = self._seen.get(key, (-_SECONDS_BETWEEN_REPEATS, 0))
-        if now - then < _SECONDS_BETWEEN_REPEATS:
+        then, left_out = self._seen.get(key, (-self._seconds, 0))
+        if now - then < self._seconds:
             self._seen[key] = (then, left_out + 1)
             return False
         self._seen[key] = (now, 0)

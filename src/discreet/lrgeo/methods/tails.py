@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Tails"]
 
-_COMPARED_RADIUS_IN_STEPS = 2.9
-"""Typical steps within which row totals of neighbors are compared before all pairs are verified."""
-
 
 @final
 @dataclass(frozen=True)
 class Tails:
     """Columns that are tails alone, with anchors for which row totals are nearly equal; equal anchors always will do.
+
+    Parameters
+    ----------
+    steps
+        Radius within which row totals of neighbors are compared before all pairs are verified, in typical distances
+        between neighbors.
 
     Examples
     --------
@@ -35,6 +38,8 @@ class Tails:
     >>> made.provenance.method
     'tails'
     """
+
+    steps: float = 2.9
 
     def propose(
         self,
@@ -50,9 +55,7 @@ class Tails:
         ``O(K^3)``.
         """
         del limits
-        near = MetricDP(
-            guarantee.epsilon, guarantee.unit, _COMPARED_RADIUS_IN_STEPS * nearest(space)
-        )
+        near = MetricDP(guarantee.epsilon, guarantee.unit, self.steps * nearest(space))
         made = tail_channel(space, near)
         wide, lift = made.channel, made.channel.lift
         shift = max(0, int(wide.anchors.max()).bit_length() - LARGEST.bit_length())

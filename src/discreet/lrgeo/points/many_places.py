@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["costs_of_region", "design_many_places", "has_noise"]
 
-_SECONDS_FOR_BOUND = 120.0
-"""Seconds for the bound without a time limit: the channel does not depend on it."""
-
 _GROUND_FACTOR = Fraction(1012, 1000)
 """Upper bound on the ratio of a geodesic of WGS 84 to the stored great circle, which is at most 1.1 % shorter."""
 
@@ -89,6 +86,7 @@ def design_many_places(
     gap: float | None = 0.01,
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
+    bound_seconds: float = 120.0,
 ) -> NoiseDesign:
     """Design noise for any number of places whose reports are the places, with a lower bound.
 
@@ -103,13 +101,15 @@ def design_many_places(
     region
         The places as a region, in the same order; by default made of the space.
     time_limit
-        Seconds for the bound, at most 120 by default; the design has no search.
+        Seconds for the design and its bound; only the bound is cut short, since the design has no search.
     gap
         Relative gap that counts as reached; ``None`` for no bound.
     on_progress
         Called after noise and names, and after each part of the bound.
     threads
         Threads of the loops.
+    bound_seconds
+        Seconds for the bound without a time limit: the channel does not depend on it.
 
     Raises
     ------
@@ -148,9 +148,7 @@ def design_many_places(
     )
     if gap is None:
         return made
-    seconds = (
-        _SECONDS_FOR_BOUND if time_limit is None else max(time_limit - (clock() - start), 1e-3)
-    )
+    seconds = bound_seconds if time_limit is None else max(time_limit - (clock() - start), 1e-3)
     lower = bound_by_parts(
         costs.space,
         coordinates_of(costs)[0],

@@ -34,7 +34,7 @@ from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
-from discreet.lrgeo.points.renaming import BLOCK_SIDE, renamed
+from discreet.lrgeo.points.renaming import RENAMING, renamed
 from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
 from discreet.metricdp.costs import ImplicitCosts
 
@@ -57,21 +57,11 @@ _RATES = (*(Fraction(1, over) for over in (16, 8, 6, 4, 3, 2)), Fraction(3, 4), 
 """Epsilon times the side of a cell, the first that fits: at 1/16 noise loses .1 % more than without a net, at 1/8 .3 %,
 and at 1 about a fifth."""
 
-_LARGEST_FACTOR = 4
-"""How much finer than needed a net may be so that its cells divide those of a grid."""
-
-_MAX_PRINTED_NODES = 10**15
-"""Number of nodes above which messages do not print it."""
-
 _NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
 _NODES_OF_MANY_PLACES = 1 << 20, 1 << 20
 """The same beyond 5120 places, whose regions are larger: the finest net that fits at all."""
-
-_MARGIN_NATS = 8
-"""Nats on each side of the region until the torus closes. For 20 x 20 places at 1/2 with 400 reports 5 lose .9 % more
-and 9 lose .1 % less (2026-11)."""
 
 _SHAVED = (0.0, 1e-9, 1e-6, 1e-4, 1e-2)
 """Parts of the rate that are given up, in turn, until the verifier passes: the first nearly always does."""
@@ -215,17 +205,18 @@ def _lay_net(
     *,
     nodes: tuple[int, int] = _NODES,
     spacing: Exact | None = None,
+    max_factor: int = 4,
+    max_printed: int = 10**15,
 ) -> tuple[ControlNet, tuple[int, int]]:
     """Return a net over the box around places, and the size of its torus: columns and rows of nodes.
 
     `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
     coarse, or `spacing` alone, in the unit of `region`; the first on at most `nodes[0]` nodes, and the others on
-    `nodes[1]`. InvalidProblemError if each torus is larger.
+    `nodes[1]`. A side may be `max_factor` times finer than needed, to divide that of a grid's cells.
+    InvalidProblemError if each torus is larger; it states up to `max_printed` nodes.
     """
     most = nodes[spacing is not None]
-    for side in cell_sides(
-        region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR
-    ):
+    for side in cell_sides(region, rate, _RATES, spacing, coarser=Fraction(1), finer=max_factor):
         cells, shape = _torus(places, side, rate)
         if shape[0] * shape[1] <= most:
             x, y = places.min(axis=0).tolist()
@@ -237,21 +228,23 @@ def _lay_net(
         f"a torus of at most {limit} nodes; use a larger spacing, a smaller epsilon, or places only"
     )
     total = shape[0] * shape[1]
-    words = printed.count(total) if total < _MAX_PRINTED_NODES else "far more"
+    words = printed.count(total) if total < max_printed else "far more"
     got = f"{words} for a region of {estimate(wide, 3)} x {estimate(tall, 3)} over epsilon"
     raise InvalidProblemError("region", expected, got)
 
 
 def _torus(
-    places: NDArray[np.int64], side: int, rate: Fraction
+    places: NDArray[np.int64], side: int, rate: Fraction, *, margin_nats: int = 8
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the cells of a net, and the size of its torus: the control points, and a margin on each side.
 
-    `places` is ``(K, 2)`` decimeters, `side` decimeters of a cell, `rate` epsilon per decimeter.
+    `places` is ``(K, 2)`` decimeters, `side` decimeters of a cell, `rate` epsilon per decimeter. The margin has
+    `margin_nats`: for 20 x 20 places at 1/2 with 400 reports, 5 nats lose .9 % more and 9 lose .1 % less (2026-11).
     """
     wide, tall = (max(1, -(-size // side)) for size in np.ptp(places, axis=0).tolist())
-    margin = math.ceil(2 * _MARGIN_NATS / (rate * side))
-    m, n = (-(-(count + 2 + margin) // BLOCK_SIDE) * BLOCK_SIDE for count in (wide, tall))
+    margin = math.ceil(2 * margin_nats / (rate * side))
+    step = RENAMING.block_side
+    m, n = (-(-(count + 2 + margin) // step) * step for count in (wide, tall))
     return (wide, tall), (m, n)
 
 

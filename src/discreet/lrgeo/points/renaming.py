@@ -20,15 +20,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK_SIDE", "Renamed", "renamed"]
-
-BLOCK_SIDE = 4
-"""Nodes between those at which all reports are compared; tori that are not small are multiples of it."""
+__all__ = ["RENAMING", "Renamed", "renamed"]
 
 
 class _Tuning(NamedTuple):
     """Limits of the comparison of reports."""
 
+    block_side: int = 4
+    """Nodes between those at which all reports are compared; tori that are not small are multiples of it."""
     candidates_per_node: int = 3
     """Reports that are kept from each of the four nodes around."""
     most_compared: int = 1_500_000_000
@@ -37,7 +36,7 @@ class _Tuning(NamedTuple):
     """Nodes times places whose probabilities are held at once."""
 
 
-_TUNING = _Tuning()
+RENAMING = _Tuning()
 
 
 class Renamed(NamedTuple):
@@ -94,8 +93,9 @@ def renamed(
         # All places lie alike in their cells, as those of a grid do: they draw the columns and rows for all of them.
         table, weights = _blurred(table, weights[0]), np.ones((len(weights), 2, 1))
     compared = noise.size * cost.size
-    uneven = any(side % BLOCK_SIDE or side < 2 * BLOCK_SIDE for side in noise.shape)
-    if uneven or compared <= _TUNING.most_compared:
+    step = RENAMING.block_side
+    uneven = any(side % step or side < 2 * step for side in noise.shape)
+    if uneven or compared <= RENAMING.most_compared:
         return _everywhere(table, first, weights, cost)
     return _around(table, first, weights, cost, threads)
 
@@ -126,7 +126,7 @@ def _everywhere(
     """
     m, n = table.shape
     places = np.arange(len(first))
-    rows = max(1, _TUNING.most_held // (n * max(len(first), 1)))
+    rows = max(1, RENAMING.most_held // (n * max(len(first), 1)))
     names, least = np.zeros((m, n), dtype=np.int64), np.zeros((m, n))
     for start in range(0, m, rows):
         across = np.arange(start, min(start + rows, m))
@@ -162,15 +162,15 @@ def _around(
     from discreet.lrgeo.points.kernels.renaming import likely_at, name_blocks
 
     m, n = table.shape
-    wide, tall = m // BLOCK_SIDE, n // BLOCK_SIDE
+    wide, tall = m // RENAMING.block_side, n // RENAMING.block_side
     shared = (table, first, weights)
-    candidates = np.empty((wide, tall, _TUNING.candidates_per_node), dtype=np.int64)
+    candidates = np.empty((wide, tall, RENAMING.candidates_per_node), dtype=np.int64)
     low = cost.astype(np.float32)
     for column in range(wide):
         likely = np.zeros((tall, len(first)), dtype=np.float32)
-        likely_at(*shared, column * BLOCK_SIDE, BLOCK_SIDE, likely)
+        likely_at(*shared, column * RENAMING.block_side, RENAMING.block_side, likely)
         costs = likely @ low
-        few = min(_TUNING.candidates_per_node, costs.shape[1])
+        few = min(RENAMING.candidates_per_node, costs.shape[1])
         candidates[column, :, :few] = np.argpartition(costs, few - 1, axis=1)[:, :few]
         candidates[column, :, few:] = candidates[column, :, :1]
     names, least = np.zeros((m, n), dtype=np.int64), np.zeros((m, n))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ __all__ = ["MOST_BITS", "Claimed", "check_claims", "check_none", "count_violatio
 _DECIMETERS = {"km": 10_000, "m": 10}
 """In a unit."""
 
-MOST_BITS = 53
+MOST_BITS = sys.float_info.mant_dig
 """Largest bits of a row sum, so that weights are exact doubles."""
 
 _FARTHEST = 1 << 30

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.outcome import Provenance, PublicInput, Unproven
 from discreet.core.randomness import SystemBits, categorical
-from discreet.lrgeo.messages import PROTOCOL, read_message
+from discreet.lrgeo.messages import PROTOCOL_VERSION, read_message
 from discreet.lrgeo.places.region import Region
 from discreet.service.app import create_app
 from discreet.service.asking import Server
@@ -330,7 +330,7 @@ class PaperServer:
         if len(inside) > MAX_COLUMNS:
             raise InvalidProblemError("radius", f"a disc of {MAX_COLUMNS} places", "a larger one")
         table = self._instance.beta[np.ix_(inside, inside)]
-        return CostTableMessage(protocol=PROTOCOL, places=inside, costs=table)
+        return CostTableMessage(protocol=PROTOCOL_VERSION, places=inside, costs=table)
 
     def add_to(self, app: FastAPI, limits: JobLimits | None = None) -> Callable[[], None]:
         """Add the routes to an application; return the function that ends the queue of jobs."""
@@ -369,7 +369,7 @@ class PaperServer:
             name = jobs.submit(upload)
             if name is None:
                 return refuse(429, "too-many", "as many jobs wait as may; ask again later")
-            return answer(request, AcceptedMessage(protocol=PROTOCOL, job=name), status=202)
+            return answer(request, AcceptedMessage(protocol=PROTOCOL_VERSION, job=name), status=202)
 
         @app.get(
             "/v1/jobs/{job}",
@@ -382,7 +382,10 @@ class PaperServer:
                 message = "no such job; it may have been forgotten: send it again"
                 return refuse(404, "not-found", message)
             state = JobMessage(
-                protocol=PROTOCOL, status=found.status, rows=found.result, reason=found.reason
+                protocol=PROTOCOL_VERSION,
+                status=found.status,
+                rows=found.result,
+                reason=found.reason,
             )
             return await run_in_threadpool(answer, request, state)
 
@@ -496,7 +499,7 @@ class PaperClient:
         mine = self.prepare(self.region.snap(point), bits=source)
         sent = mine.coefficients
         upload = UploadMessage(
-            protocol=PROTOCOL,
+            protocol=PROTOCOL_VERSION,
             between=sent.between,
             away=sent.away,
             cost=sent.cost,
@@ -516,7 +519,7 @@ class PaperClient:
         # Step 4: a center drawn anew each time, as published; Proposition 4.4 with the radius that covers both sets.
         center = int(first.rows[source.randrange(len(first.rows))])
         radius = max(2 * reach, reach + r_obf) * (1 + 1e-6)
-        disc = DiscMessage(protocol=PROTOCOL, center=center, radius=radius)
+        disc = DiscMessage(protocol=PROTOCOL_VERSION, center=center, radius=radius)
         table = self._server.post("/v1/cost-table", disc.write(), CostTableMessage.read)
         cost = np.zeros_like(self._instance.distances)
         cost[np.ix_(table.places, table.places)] = table.costs

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["REPORTS_PER_BLOCK", "net_flows", "net_step", "project_nets", "push_nets"]
 
 REPORTS_PER_BLOCK = 64
-"""Reports side by side."""
+"""Reports of a block, side by side in memory: a loop over them has a length that the compiler knows."""
 
 
 @inlined
