@@ -59,7 +59,7 @@ def test_the_curator_s_page_counts_persons_where_persons_were_counted(
     persons = pl.read_csv("out.csv.persons.private.csv")["who"]
     published = pl.read_csv("out.csv", infer_schema=False).with_columns(persons)
     before, after = (
-        table.group_by("age").agg(pl.col("who").n_unique())["who"].min()
+        min(table.group_by("age").agg(pl.col("who").n_unique())["who"].to_list())
         for table in (rows, published)
     )
     page = html.unescape(re.sub(r"<[^>]+>", " ", Path("c.html").read_text(encoding="utf-8")))

@@ -186,5 +186,5 @@ def _words() -> Symptom:
 
 def _can_write(folder: Path) -> bool:
     """Return whether files can be made in a folder, or the folder itself if it is not there; nothing is made."""
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    above = next(one for one in (folder, *folder.parents) if one.exists())
+    return above.is_dir() and os.access(above, os.W_OK | os.X_OK)

@@ -179,7 +179,7 @@ MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeEr
 
 @contextmanager
 def refuse_malformed(field: str) -> Iterator[None]:
-    """Turn errors of Python's about malformed plain values into an InvalidProblemError about `field`.
+    """Replace errors of Python's about malformed plain values by an InvalidProblemError about `field`.
 
     A context, or a decorator of a function that reads what `to_dict` wrote. Errors of this library pass unchanged.
     """

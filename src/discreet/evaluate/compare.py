@@ -23,7 +23,7 @@ from discreet.metricdp.methods.baselines import nearest_output_floor
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
     from discreet.core.exact import Exact
@@ -249,8 +249,7 @@ def compare(
     Raises
     ------
     InvalidProblemError
-        For an unknown name, a value given twice, no value, and for options of a design with a mechanism: `radius` and
-        those from `gap` to `allow_unprotected`.
+        For an unknown name, a value given twice, no value, and for options of a design with a mechanism.
     ComparisonInterrupted
         On Ctrl-C, for a problem only; its ``best`` is the comparison by then.
 
@@ -267,10 +266,7 @@ def compare(
     """
     if isinstance(target, str):
         designing = {"radius": radius, "time_limit": time_limit, "gap": gap, "threads": threads}
-        designing["allow_unprotected"] = allow_unprotected
-        for name, value in designing.items():
-            if value != signature(compare).parameters[name].default:
-                raise InvalidProblemError(name, f"none with {target}", repr(value))
+        _refuse_stated({**designing, "allow_unprotected": allow_unprotected}, target)
         return _compare_mechanism(target, epsilon, k, methods)
     instance_of(target, Problem, "target", "a design problem, or the name of a mechanism")
     if k is not None:
@@ -321,6 +317,13 @@ def _names(mechanism: str, methods: str | Sequence[str] | None) -> list[str]:
     if len(set(names)) < len(names):
         raise InvalidProblemError("methods", "different names", ", ".join(names))
     return names
+
+
+def _refuse_stated(options: Mapping[str, object], mechanism: str) -> None:
+    """Raise InvalidProblemError for an option of :func:`compare` with another value than its default."""
+    for name, value in options.items():
+        if value != signature(compare).parameters[name].default:
+            raise InvalidProblemError(name, f"none with {mechanism}", repr(value))
 
 
 def _compare_mechanism(

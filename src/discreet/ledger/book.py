@@ -198,12 +198,7 @@ class Ledger:
     def history(self, dataset: str) -> tuple[Charge, ...]:
         """List the charges to a dataset, oldest first; those that were freed are included, with the state ``"void"``.
 
-        The cost is that of :meth:`account`.
-
-        Raises
-        ------
-        BudgetError, InvalidProblemError
-            As for :meth:`account`.
+        Cost and errors are those of :meth:`account`.
         """
         return _of(self._read(), dataset)[1]
 
@@ -321,16 +316,10 @@ class Ledger:
         return spool.read(self._path, release_id)
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output of a release, and remove its spool. All lines are read.
+        """Record the SHA-256 of each output of a release, and remove its spool. Errors are those of :meth:`free`.
 
-        `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal. For a release that
-        was completed or forgotten before, nothing is recorded, and what is left of its spool is removed.
-
-        Raises
-        ------
-        BudgetError, InvalidProblemError
-            As for :meth:`free`, and for a release that is unknown, was freed, or has not begun to read: its spool
-            stays.
+        `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal. A release that has an
+        end keeps it. InvalidProblemError for an unknown or freed release or one that read nothing: its spool stays.
         """
         self._close(release_id, lines.DONE, outputs=dict(digests))
 
@@ -476,10 +465,9 @@ class Ledger:
     def _close(self, release_id: str, kind: str, **stated: object) -> None:
         """Append the end of a release, unless it has one, and remove its spool; refuse a release that read nothing."""
         if not self._move(release_id, kind, **stated):
-            _, charge = self.release(release_id)
-            if charge.state not in {lines.DONE, lines.FORGOTTEN}:
-                expected = "a release that began to read; `budget recover` frees the charge of one that did not"
-                raise InvalidProblemError("release", expected, f"one that is {charge.state}")
+            state = self.release(release_id)[1].state
+            if state not in {lines.DONE, lines.FORGOTTEN}:
+                raise InvalidProblemError("release", "one that began to read", f"a {state} one")
         spool.remove(self._path, release_id)
 
     def _read(self) -> Accounts:

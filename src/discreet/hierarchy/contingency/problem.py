@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.errors import InvalidProblemError, refuse_malformed, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
@@ -30,14 +31,7 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = [
-    "BLANK",
-    "MOST_CELLS",
-    "MOST_PERSONS",
-    "Attribute",
-    "Domain",
-    "TableFrame",
-]
+__all__ = ["BLANK", "MOST_CELLS", "MOST_PERSONS", "Attribute", "Domain", "TableFrame"]
 
 MOST_CELLS = 1 << 20
 """Cells of a domain, at most: a region's table of so many has 8 MB."""
@@ -84,9 +78,8 @@ class Attribute:
         if self.name in RESERVED:
             raise InvalidProblemError("domain", f"a name other than {self.name}", repr(self.name))
         if isinstance(categories, str) or not all(isinstance(one, str) for one in categories):
-            raise InvalidProblemError(
-                "domain", f"a list of texts for {self.name}", repr(categories)
-            )
+            expected = f"a list of texts for {self.name}"
+            raise InvalidProblemError("domain", expected, repr(categories))
         if not categories or not all(one.strip() for one in categories):
             expected = f"at least one category of {self.name}, none of them blank"
             raise InvalidProblemError("domain", expected, repr(list(categories)))
@@ -375,6 +368,7 @@ class Domain:
         }
 
     @classmethod
+    @refuse_malformed("domain")
     def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
         """Read what :meth:`to_dict` wrote, or categories by attribute; raise InvalidProblemError for anything else."""
         source: Any = data
@@ -393,20 +387,9 @@ class Domain:
             if not isinstance(zeros, list | tuple):
                 raise InvalidProblemError("zeros", "a list", repr(zeros))
             made = cls.read(dict(stated), by, zeros=tuple(zeros))
-            return replace(made, groups=_read_codes(source.get("groups", [])))
+            groups = {a: (of, tuple(map(index, codes))) for a, of, codes in data.get("groups", ())}
+            return replace(made, groups=groups)
         return cls.read(data, by)
-
-
-def _read_codes(stated: Any) -> dict[str, tuple[str, tuple[int, ...]]]:  # noqa: ANN401 - as read from a file
-    """Return the groups of :meth:`Domain.to_dict` by coarsened attribute; refuse another form."""
-    try:
-        read = {name: (fine, tuple(codes)) for name, fine, codes in stated}
-        integers = all(type(code) is int for _, codes in read.values() for code in codes)
-    except (TypeError, ValueError):
-        integers = False
-    if not integers:
-        raise InvalidProblemError("groups", "triples of two attributes and numbers", "others")
-    return read
 
 
 @final
@@ -520,15 +503,8 @@ class TableFrame(RegionFrame):
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what the constructor takes: views of mappings do not pickle."""
-        return {
-            "tree": self.tree,
-            "domain": self.domain,
-            "shares": dict(self.shares),
-            "max_rows": self.max_rows,
-            "total": self.total,
-            "kinds": self.kinds,
-            "residuals": self.residuals,
-        }
+        stated = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**stated, "shares": dict(self.shares)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({"kinds": None, "residuals": False, **state})
