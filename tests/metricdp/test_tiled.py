@@ -53,12 +53,17 @@ def part_of(problem: Problem) -> Part:
 
 def ordered(part: Part) -> OrderedProgram:
     assert part.home is not None
-    return OrderedProgram.of(part.cost, part.binding, part.paths, part.home)
+    return OrderedProgram.of(part.cost, part.paths, part.home)
+
+
+def plan_of(part: Part) -> Plan:
+    near = ordered(part)
+    return steps._plan(near, near.renumber(part.binding), part.epsilon, 0.01)
 
 
 def state_of(part: Part) -> TiledIterate:
     near = ordered(part)
-    return Plan(near, priceable(near.edges, part.epsilon), part.epsilon).state(1)
+    return Plan(near, priceable(near.renumber(part.binding), part.epsilon), part.epsilon).state(1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -249,7 +254,7 @@ def test_stars_grow_until_both_sides_meet_the_linear_program() -> None:
 def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     part = whole_part(far_apart(), 3)
     near = ordered(part)
-    plan = steps._plan(near, part.epsilon, 0.01)
+    plan = plan_of(part)
     assert plan.stars
     state = plan.state(1)
     for _ in range(40):
@@ -276,7 +281,7 @@ def test_steps_on_arcs_are_the_same_compiled_or_not(monkeypatch: pytest.MonkeyPa
             for name in ("step_on_arcs", "most_violated"):
                 function = getattr(arc_kernels, name)
                 monkeypatch.setattr(arc_kernels, name, getattr(function, "py_func", function))
-        plan = steps._plan(ordered(part), part.epsilon, 0.01)
+        plan = plan_of(part)
         state = plan.state(1)
         for _ in range(2):
             for _ in range(15):
@@ -291,7 +296,7 @@ def test_steps_on_arcs_are_the_same_compiled_or_not(monkeypatch: pytest.MonkeyPa
 
 def test_steps_of_arcs_scale_them_to_norm_one() -> None:
     part = whole_part(far_apart(), 3)
-    plan = steps._plan(ordered(part), part.epsilon, 0.01)
+    plan = plan_of(part)
     state = plan.state(1)
     for _ in range(30):
         state.advance(None)
@@ -350,7 +355,7 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
     """What a reach leaves out bounds the gap from below: 1,000 points were left at 2.6 %, and at .8 % without it."""
     part = part_of(stated(2))
     near = ordered(part)
-    graph = priceable(near.edges, part.epsilon)
+    graph = priceable(near.renumber(part.binding), part.epsilon)
 
     def reach(most_held: float) -> float:
         return Plan(near, graph, part.epsilon, farthest=2.0, max_share=most_held).reach

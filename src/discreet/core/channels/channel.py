@@ -374,6 +374,9 @@ class Channel:
         merged = np.zeros((int(names.max()) + 1, self.n_secrets), dtype=self.weights.dtype)
         for report, name in enumerate(names.tolist()):
             merged[name] += self.weights[:, report]
+        if len(self.limbs) == 1:
+            # Sums of weights of a row are at most its total, and fit into 64 bits.
+            return Channel(merged.T[None])
         return Channel(split_limbs(merged.T.tolist(), len(self.limbs)))
 
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:

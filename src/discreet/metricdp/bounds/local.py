@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -550,14 +550,26 @@ class Plan:
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)
 
-    def list_multipliers(self, state: TiledIterate, least: float) -> Multipliers:
-        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem.
+    def list_multipliers(
+        self,
+        state: TiledIterate,
+        least: float,
+        secrets: NDArray[np.int64],
+        reports: NDArray[np.int64],
+    ) -> Multipliers:
+        """Return the best multipliers of all tiles above `least`, which is in the unit of the loss.
 
-        `least` is in the unit of the loss. Linear in the multipliers.
+        Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. Linear in the multipliers.
         """
-        by_tile = []
+        columns: list[list[NDArray[Any]]] = [[], [], [], []]
         for tile in self.tiles:
-            prices = tile.prices(least, state.unit).relabel(tile.secrets)
-            report = tile.reports[prices.report]
-            by_tile.append(Multipliers(report, prices.source, prices.target, prices.value))
-        return Multipliers.stack(by_tile)
+            prices, own = tile.prices(least, state.unit), secrets[tile.secrets].astype(np.int32)
+            columns[0].append(reports[tile.reports].astype(np.int32)[prices.report])
+            columns[1].append(own[prices.source])
+            columns[2].append(own[prices.target])
+            columns[3].append(prices.value)
+        # Pieces of a column are freed once it is complete, and complete columns are not copied.
+        whole = [np.concatenate(columns.pop(0)) for _ in range(4)]
+        for column in whole:
+            column.setflags(write=False)
+        return Multipliers(*whole)
