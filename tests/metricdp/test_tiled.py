@@ -21,6 +21,7 @@ from discreet.metricdp.kernels import arcs as arc_kernels
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual.arcs import ArcTile
+from discreet.metricdp.primal_dual.iterate import LEAST_ENTRY, LEAST_PRICE
 from discreet.metricdp.primal_dual.mend import fill_rows
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
@@ -93,20 +94,22 @@ def test_a_short_reach_still_gives_both(small: pytest.MonkeyPatch) -> None:
     assert (used.all(axis=0) == used.any(axis=0)).all()
 
 
-def test_polishing_aside_keeps_a_better_bound_and_leaves_the_state_as_it_was() -> None:
+def test_polishing_aside_keeps_a_better_bound_and_returns_to_the_point() -> None:
     state = state_of(part_of(stated(2)))
     for _ in range(60):
         state.advance(None)
     state.update_best(None)
     kept, before = [(tile.X.copy(), tile.L.copy()) for tile in state.tiles], state.best
-    y, count, weight = state.y.copy(), state.count, state.weight
+    y, count, restarts = state.y.copy(), state.count, state.restarts
     state.polish(64, None, aside=True)
     assert state.best > before
     assert (state.y == y).all()
-    assert (state.count, state.weight) == (count, weight)
+    assert (state.count, state.age, state.restarts) == (count, 0, restarts + 1)
     for tile, (x, prices) in zip(state.tiles, kept, strict=True):
-        assert (x == tile.X).all()
-        assert (prices == tile.L).all()
+        assert (np.where(x > LEAST_ENTRY, x, 0.0) == tile.X).all()
+        assert (np.where(prices > LEAST_PRICE, prices, 0.0) == tile.L).all()
+        assert (tile.X == tile.X0).all()
+        assert (tile.L == tile.L0).all()
         assert not (tile.best_multipliers == prices).all()
     state.polish(64, None)
     assert not (kept[0][0] == state.tiles[0].X).all()

@@ -143,6 +143,12 @@ class _State:
         matrix = renamed.matrix
         return None if matrix is None else (renamed, float((self.part.cost * matrix).sum()))
 
+    def matrix(self, candidate: Candidate) -> NDArray[np.float64] | None:
+        """Return the matrix ``(n, n_reports)`` of a candidate, if any: that of the repaired channel for the best."""
+        if candidate is self.best and self.repaired is not None:
+            return self.repaired.channel.probabilities
+        return candidate.matrix
+
     @property
     def current(self) -> tuple[Candidate, float]:
         """The candidate of least loss, and its loss; the exponential mechanism if there is no other."""
@@ -208,9 +214,11 @@ class _State:
             raw = repaired.upper
         if raw >= target:
             return False
-        if repaired is not None:
-            candidate = replace(candidate, matrix=repaired.channel.probabilities)
-        self.best, self.raw, self.repaired = candidate, raw, repaired
+        # What the state or the repaired channel has is not kept twice.
+        self.best = replace(
+            candidate, matrix=matrix if repaired is None else None, multipliers=None
+        )
+        self.raw, self.repaired = raw, repaired
         return True
 
 
@@ -436,7 +444,8 @@ class Search:
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
-            matrix = task.assemble([part.matrix for part in parts if part.matrix is not None])
+            found = [state.matrix(part) for state, part in zip(self.states, parts, strict=True)]
+            matrix = task.assemble([matrix for matrix in found if matrix is not None])
             repaired = repair(
                 matrix,
                 task.binding,

@@ -423,7 +423,7 @@ class Channel:
             For costs of another shape, negative ones or ones that are not finite.
         """
         table = self._read_cost(cost, "cost")
-        if not ((table > 0) & (self.probabilities > 0)).any():
+        if not ((table > 0) & (self.limbs > 0).any(axis=0)).any():
             return 0.0
         # Two roundings a limb in a probability, one in a product, none in the sum, each at most 2^-53.
         # A product below the normal range may lose half a subnormal unit more.

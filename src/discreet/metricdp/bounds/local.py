@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -561,15 +561,18 @@ class Plan:
 
         Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. Linear in the multipliers.
         """
-        columns: list[list[NDArray[Any]]] = [[], [], [], []]
+        capacity, count = sum(np.count_nonzero(t.best_multipliers) for t in self.tiles), 0
+        columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         for tile in self.tiles:
-            prices, own = tile.prices(least, state.unit), secrets[tile.secrets].astype(np.int32)
-            columns[0].append(reports[tile.reports].astype(np.int32)[prices.report])
-            columns[1].append(own[prices.source])
-            columns[2].append(own[prices.target])
-            columns[3].append(prices.value)
-        # Pieces of a column are freed once it is complete, and complete columns are not copied.
-        whole = [np.concatenate(columns.pop(0)) for _ in range(4)]
-        for column in whole:
+            prices, own = tile.prices(least, state.unit), secrets[tile.secrets]
+            rows = slice(count, count + len(prices))
+            columns[0][rows] = reports[tile.reports][prices.report]
+            columns[1][rows] = own[prices.source]
+            columns[2][rows] = own[prices.target]
+            columns[3][rows] = prices.value
+            count += len(prices)
+        # In place, and read-only, so that nothing is copied.
+        for column in columns:
+            column.resize(count, refcheck=False)
             column.setflags(write=False)
-        return Multipliers(*whole)
+        return Multipliers(*columns)
