@@ -63,8 +63,8 @@ def proven(part: Part, found: Candidate) -> float:
 
 def plan_of(part: Part, gap: float = 1e-3) -> Plan:
     home = part.cost.argmin(axis=0) if part.home is None else part.home
-    near = OrderedProgram.of(part.cost, part.binding, part.paths, home)
-    return method._plan(near, part.epsilon, gap)
+    near = OrderedProgram.of(part.cost, part.paths, home)
+    return method._plan(near, near.renumber(part.binding), part.epsilon, gap)
 
 
 def state_of(part: Part) -> TiledIterate:

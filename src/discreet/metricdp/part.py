@@ -184,6 +184,8 @@ class Part:
         n, graph = self.n, self.constraints
         if 2 * len(graph) == n * (n - 1):
             # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
+            if self.space is not None:
+                return self.space.distances
             lengths = np.zeros((n, n), dtype=np.int64)
             i, j = graph.pairs.T
             lengths[i, j] = lengths[j, i] = graph.lengths

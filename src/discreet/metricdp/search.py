@@ -114,13 +114,6 @@ class _State:
         """Return the lower bound that prices prove for this part, in the unit of its cost; it may be negative."""
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
-    @property
-    def cheapest(self) -> tuple[Candidate, float]:
-        """The best channel without a search, its reports renamed, and its loss; the exponential one if no other."""
-        if not self._compared:
-            self.compare(Exponential(), PartLimits())
-        return min(self._compared, key=itemgetter(1))
-
     def compare(self, method: Method, limits: PartLimits) -> str | None:
         """Add the channel of a method without a search to the candidates; return its note for the trace.
 
@@ -150,21 +143,41 @@ class _State:
         matrix = renamed.matrix
         return None if matrix is None else (renamed, float((self.part.cost * matrix).sum()))
 
+    def matrix(self, candidate: Candidate) -> NDArray[np.float64] | None:
+        """Return the matrix ``(n, n_reports)`` of a candidate, if any: that of the repaired channel for the best."""
+        if candidate is self.best and self.repaired is not None:
+            return self.repaired.channel.probabilities
+        return candidate.matrix
+
     @property
     def current(self) -> tuple[Candidate, float]:
-        """The candidate of least loss, and its loss: the best of the search, or the best without a search."""
-        cheapest, loss = self.cheapest
-        return (self.best, self.raw) if self.best and self.raw <= loss else (cheapest, loss)
+        """The candidate of least loss, and its loss; the exponential mechanism if there is no other."""
+        best = [] if self.best is None else [(self.best, self.raw)]
+        if not (best or self._compared):
+            self.compare(Exponential(), PartLimits())
+        return min([*best, *self._compared], key=itemgetter(1))
+
+    @property
+    def _least_loss(self) -> float:
+        """The loss of the best candidate; infinite if there is none."""
+        return min([self.raw, *(loss for _, loss in self._compared)])
 
     def update_loss(self, candidate: Candidate, upper: float) -> None:
-        """Set the loss of `candidate`, a channel without a search, to `upper`, that after repair, if it is larger."""
+        """Set the loss of `candidate`, whose channel was verified, to `upper`, that after repair, if it is larger.
+
+        Channels without a search that lose no less than another verified one are dropped, to save memory.
+        """
+        if candidate is self.best:
+            self.raw = upper = max(self.raw, upper)
         self._compared = [
-            (one, max(loss, upper) if one is candidate else loss) for one, loss in self._compared
+            (one, max(loss, upper) if one is candidate else loss)
+            for one, loss in self._compared
+            if one is candidate or loss < upper
         ]
 
     def done(self, gap: float) -> bool:
         """Return whether the relative gap is at most half of `gap`, the requested one; the rest is for rounding."""
-        upper = min(self.raw, self.cheapest[1]) if self._compared else self.raw
+        upper = self._least_loss
         difference = upper - self.lower
         return math.isfinite(difference) and difference <= max(gap / 2, 1e-9) * upper
 
@@ -192,7 +205,7 @@ class _State:
             return False
         part, repaired = self.part, None
         raw = float(((part.cost * matrix).sum(axis=1) / sums).sum())
-        target = min(self.raw, self.cheapest[1]) if self._compared else self.raw
+        target = self._least_loss
         if candidate.rough:
             # Renaming lowers the loss, but its product takes as long as a repair: only if the raw loss is too large.
             if raw >= target and float((part.cost.T @ matrix).min(axis=0).sum()) >= target:
@@ -201,9 +214,11 @@ class _State:
             raw = repaired.upper
         if raw >= target:
             return False
-        if repaired is not None:
-            candidate = replace(candidate, matrix=repaired.channel.probabilities)
-        self.best, self.raw, self.repaired = candidate, raw, repaired
+        # What the state or the repaired channel has is not kept twice.
+        self.best = replace(
+            candidate, matrix=matrix if repaired is None else None, multipliers=None
+        )
+        self.raw, self.repaired = raw, repaired
         return True
 
 
@@ -429,7 +444,8 @@ class Search:
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
-            matrix = task.assemble([part.matrix for part in parts if part.matrix is not None])
+            found = [state.matrix(part) for state, part in zip(self.states, parts, strict=True)]
+            matrix = task.assemble([matrix for matrix in found if matrix is not None])
             repaired = repair(
                 matrix,
                 task.binding,
@@ -448,10 +464,7 @@ class Search:
             if len(self.states) > 1:
                 rows = repaired.channel.probabilities[members]
                 part_loss = float((task.cost[members] * rows).sum())
-            if part is state.best:
-                state.raw = max(state.raw, part_loss)
-            elif not self.forced:
-                state.update_loss(part, part_loss)
+            state.update_loss(part, part_loss)
         if self.verified is not None and upper >= self.verified.upper:
             self.judged.add(judged)
             return self.verified

@@ -374,6 +374,9 @@ class Channel:
         merged = np.zeros((int(names.max()) + 1, self.n_secrets), dtype=self.weights.dtype)
         for report, name in enumerate(names.tolist()):
             merged[name] += self.weights[:, report]
+        if len(self.limbs) == 1:
+            # Sums of weights of a row are at most its total, and fit into 64 bits.
+            return Channel(merged.T[None])
         return Channel(split_limbs(merged.T.tolist(), len(self.limbs)))
 
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:
@@ -420,7 +423,7 @@ class Channel:
             For costs of another shape, negative ones or ones that are not finite.
         """
         table = self._read_cost(cost, "cost")
-        if not ((table > 0) & (self.probabilities > 0)).any():
+        if not ((table > 0) & (self.limbs > 0).any(axis=0)).any():
             return 0.0
         # Two roundings a limb in a probability, one in a product, none in the sum, each at most 2^-53.
         # A product below the normal range may lose half a subnormal unit more.

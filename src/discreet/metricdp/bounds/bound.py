@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -78,15 +78,14 @@ class Multipliers:
     def __init__(
         self, report: ArrayLike, source: ArrayLike, target: ArrayLike, value: ArrayLike
     ) -> None:
-        prices = np.array(value, dtype=np.float64)
+        prices = np.asarray(value, dtype=np.float64)
         if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
             raise InvalidProblemError(
                 "value",
                 "a sequence of finite non-negative prices",
                 f"shape {prices.shape}, or a negative or infinite price",
             )
-        prices.setflags(write=False)
-        object.__setattr__(self, "value", prices)
+        object.__setattr__(self, "value", _read_only(prices, np.float64))
         for name, index in (("report", report), ("source", source), ("target", target)):
             object.__setattr__(self, name, _read_index(index, name, prices.shape))
 
@@ -135,9 +134,15 @@ def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray
         raise InvalidProblemError(
             field, "non-negative 32-bit indices", f"{array.dtype}, or an index out of range"
         )
-    indices = array.astype(np.int32)
-    indices.setflags(write=False)
-    return indices
+    return _read_only(array, np.int32)
+
+
+def _read_only(array: NDArray[Any], dtype: type) -> NDArray[Any]:
+    """Return an array of a type that nobody writes to: a copy, unless it is one already. Linear."""
+    if array.flags.writeable or array.dtype != dtype:
+        array = array.astype(dtype)
+        array.setflags(write=False)
+    return array
 
 
 def lower_bound(
@@ -202,7 +207,12 @@ def lower_bound(
 
 
 def row_levels(
-    table: NDArray[np.float64], constraints: Adjacency, epsilon: Fraction, multipliers: Multipliers
+    table: NDArray[np.float64],
+    constraints: Adjacency,
+    epsilon: Fraction,
+    multipliers: Multipliers,
+    *,
+    entries_per_block: int = 1 << 18,
 ) -> NDArray[np.float64]:
     """Bound each row's least bracket from below; the sum of these is the bound of :func:`lower_bound`.
 
@@ -215,6 +225,8 @@ def row_levels(
         ``(n_secrets, n_reports)`` finite non-negative: ``p_i c_ik`` of some reports or of all.
     constraints, epsilon, multipliers
         As in :func:`lower_bound`, reports numbered as columns of `table`.
+    entries_per_block
+        Entries that are summed at once, to bound memory.
 
     Returns
     -------
@@ -225,12 +237,14 @@ def row_levels(
     with np.errstate(over="ignore", invalid="ignore"):
         base, sizes, classes = _merge_duplicates(table, constraints)
         earned, spent, terms = _bracket_sums(constraints, multipliers, epsilon, base.shape, classes)
-        terms += sizes[:, None]
-        bracket = base + (earned - spent)
-        magnitude = base + (earned + spent)
-        levels: NDArray[np.float64] = (
-            bracket - ((terms + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + terms * _MAX_UNDERFLOW)
-        ).min(axis=1)
+        levels, step = np.empty(len(base)), max(1, entries_per_block // base.shape[1])
+        for first in range(0, len(base), step):
+            rows = slice(first, first + step)
+            bracket = base[rows] + (earned[rows] - spent[rows])
+            magnitude = base[rows] + (earned[rows] + spent[rows])
+            count = terms[rows] + sizes[rows, None]
+            error = (count + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + count * _MAX_UNDERFLOW
+            levels[rows] = (bracket - error).min(axis=1)
     return levels
 
 
@@ -279,7 +293,7 @@ def _bracket_sums(
     epsilon: Fraction,
     shape: tuple[int, ...],
     classes: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
     """Return the positive and the negative price terms of each bracket, and the number of summands.
 
     Each is of `shape`, (classes, reports). A price of an unconstrained pair or of no report is refused.
@@ -290,7 +304,7 @@ def _bracket_sums(
     from discreet.metricdp.kernels.brackets import add_prices, mark_priced
 
     earned, spent = np.zeros(shape), np.zeros(shape)
-    terms = np.zeros(shape, dtype=np.int64)
+    terms = np.zeros(shape, dtype=np.int32)
     starts = np.searchsorted(constraints.pairs[:, 0], np.arange(constraints.n + 1))
     ends = np.ascontiguousarray(constraints.pairs[:, 1])
     columns = multipliers.report, multipliers.source, multipliers.target

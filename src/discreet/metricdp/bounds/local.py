@@ -550,14 +550,29 @@ class Plan:
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)
 
-    def list_multipliers(self, state: TiledIterate, least: float) -> Multipliers:
-        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem.
+    def list_multipliers(
+        self,
+        state: TiledIterate,
+        least: float,
+        secrets: NDArray[np.int64],
+        reports: NDArray[np.int64],
+    ) -> Multipliers:
+        """Return the best multipliers of all tiles above `least`, which is in the unit of the loss.
 
-        `least` is in the unit of the loss. Linear in the multipliers.
+        Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. Linear in the multipliers.
         """
-        by_tile = []
+        capacity, count = sum(np.count_nonzero(t.best_multipliers) for t in self.tiles), 0
+        columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         for tile in self.tiles:
-            prices = tile.prices(least, state.unit).relabel(tile.secrets)
-            report = tile.reports[prices.report]
-            by_tile.append(Multipliers(report, prices.source, prices.target, prices.value))
-        return Multipliers.stack(by_tile)
+            prices, own = tile.prices(least, state.unit), secrets[tile.secrets]
+            rows = slice(count, count + len(prices))
+            columns[0][rows] = reports[tile.reports][prices.report]
+            columns[1][rows] = own[prices.source]
+            columns[2][rows] = own[prices.target]
+            columns[3][rows] = prices.value
+            count += len(prices)
+        # In place, and read-only, so that nothing is copied.
+        for column in columns:
+            column.resize(count, refcheck=False)
+            column.setflags(write=False)
+        return Multipliers(*columns)

@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
@@ -154,22 +155,31 @@ class _Closed:
 @final
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Edges that can bind, their lengths in nats, the typical nearest distance, and the edges in compressed rows.
+    """Edges that can bind, their lengths in nats, and the typical nearest distance; ``rate`` is nats per unit."""
 
-    ``every`` are the lengths of all pairs in nats, infinite if they do not bind; ``None`` if edges are swept.
-    """
-
+    binding: Adjacency
+    rate: float
     pairs: NDArray[np.int32]
     nats: NDArray[np.float64]
     scale: float
     limbs: int
-    start: NDArray[np.int64]
-    ends: NDArray[np.int32]
-    ids: NDArray[np.int64]
-    every: NDArray[np.float64] | None
-    labels: NDArray[np.int32]
     threads: int
     is_late: Callable[[], bool]
+
+    @property
+    def over_all(self) -> bool:
+        """Whether so many pairs bind that all are closed by one product instead of sweeps over the edges."""
+        n = self.binding.n
+        return len(self.binding) > _TUNING.min_binding_share_for_product * n * (n - 1) / 2
+
+    @cached_property
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """The edges in compressed rows: first position of each secret, other ends, numbers of the edges. A sort."""
+        i, j = self.pairs.T
+        order = np.argsort(np.concatenate([i, j]), kind="stable")
+        start = np.zeros(self.binding.n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.pairs.ravel(), minlength=self.binding.n), out=start[1:])
+        return start, np.concatenate([j, i])[order], order % len(self.pairs)
 
 
 def repair(
@@ -322,34 +332,19 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     is_late: Callable[[], bool],
 ) -> _Frame:
     """Return what all closures of a repair share: sparse graph of `binding`, lengths in nats, scale and limits."""
-    n = binding.n
-    nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
-    nearest = np.full(n, np.inf)
+    per_unit = float(rate / 2**binding.scale_bits)
+    nats = np.asarray(binding.lengths * per_unit, dtype=np.float64)
+    nearest = np.full(binding.n, np.inf)
     for side in binding.pairs.T:
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
     positive = nearest[np.isfinite(nearest)]
     # Near duplicates, even if most secrets are, do not determine the scale of the others.
     positive = positive[positive > _TUNING.duplicate_share * positive.max(initial=0.0)]
     scale = float(np.median(positive)) if positive.size else 1.0
-    every = None
-    if len(nats) > _TUNING.min_binding_share_for_product * n * (n - 1) / 2:
-        # The lengths of implied pairs follow from the closure of the others.
-        every = np.full((n, n), np.inf)
-        np.fill_diagonal(every, 0.0)
-        i, j = binding.pairs.T
-        every[i, j] = every[j, i] = nats
     # Entries lie between the floor and 1, row sums between 1 and K: a longer edge has a nat of slack whatever happens.
     short = nats <= 2.0 - math.log(_MIN_ENTRY[limbs]) + math.log(n_reports)
     pairs, nats = binding.pairs[short], nats[short]
-    i, j = pairs.T
-    order = np.argsort(np.concatenate([i, j]), kind="stable")
-    start = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
-    ids = np.concatenate([np.arange(len(pairs)), np.arange(len(pairs))])[order]
-    ends = np.concatenate([j, i])[order]
-    return _Frame(
-        pairs, nats, scale, limbs, start, ends, ids, every, binding.components, threads, is_late
-    )
+    return _Frame(binding, per_unit, pairs, nats, scale, limbs, threads, is_late)
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
@@ -426,15 +421,15 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
     lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
     room = np.where(lengths > 0, frame.nats - lengths, np.inf)
     i, j = frame.pairs.T
-    factor = np.exp(-lengths)[frame.ids]
     closed, rounds, last_log = table, 0, 0.0
-    max_rounds = _MAX_ROUNDS if frame.every is None else _MAX_ROUNDS_OVER_ALL
-    every = None if frame.every is None else _closed_factors(frame.every, share, extra)
+    max_rounds = _MAX_ROUNDS_OVER_ALL if frame.over_all else _MAX_ROUNDS
+    every = _closed_factors(frame, share, extra) if frame.over_all else None
     while True:
         rounds += 1
         closed = _raise_to_floor(closed, frame)
         if every is None:
-            close_columns(closed, frame.start, frame.ends, factor, threads=frame.threads)
+            start, ends, ids = frame.rows
+            close_columns(closed, start, ends, np.exp(-lengths)[ids], threads=frame.threads)
         else:
             source, closed = closed, np.empty_like(closed)
             close_over_all_pairs(source, every, closed, threads=frame.threads)
@@ -475,13 +470,13 @@ def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float
     """
     delta, mixture = _round_delta(_TUNING.first_delta if frame.limbs == 1 else 0.0, frame), None
     at_first = _attempt(table, frame, delta)
-    if at_first is None and frame.every is None:
+    if at_first is None and not frame.over_all:
         mixture = _mix(table, frame)
         if mixture is not None and _mixture_is_cheaper(mixture, delta, table, frame, price):
             return mixture
     first = at_first or _close_at_delta(table, frame, _next_delta(delta, frame))
     # A mixture takes n^2 K operations over all pairs: 2 CPU seconds for 1,000 secrets.
-    if first.delta > _TUNING.delta_before_mixing and (frame.every is None or not frame.is_late()):
+    if first.delta > _TUNING.delta_before_mixing and not (frame.over_all and frame.is_late()):
         mixture = mixture or _mix(table, frame)
         if mixture is not None and (price * mixture.matrix).sum() < (price * first.matrix).sum():
             return mixture
@@ -528,10 +523,8 @@ def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     matrix = mix_with_private(
         floored / floored.sum(axis=1, keepdims=True),
         lengths,
-        frame.start,
-        frame.ends,
-        frame.ids,
-        labels=frame.labels,
+        *frame.rows,
+        labels=frame.binding.components,
         threads=frame.threads,
     )
     if matrix is None:
@@ -563,7 +556,7 @@ def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> f
     return float(theta) * float(((price * support).sum(axis=1) / reports).sum())
 
 
-def _closed_factors(nats: NDArray[np.float64], share: float, extra: float) -> NDArray[np.float64]:
+def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.float64]:
     r"""Return :math:`e^{-w}`, w the closure of shortened lengths under the triangle inequality.
 
     If all pairs are constrained, the least column above z that keeps :math:`z_i \ge e^{-w_{ij}} z_j` is
@@ -572,8 +565,8 @@ def _closed_factors(nats: NDArray[np.float64], share: float, extra: float) -> ND
 
     Parameters
     ----------
-    nats
-        ``(n, n)`` symmetric lengths.
+    frame
+        The edges; the lengths of implied pairs follow from the closure of the others.
     share, extra
         Share of each length, and nats, by which it is shortened, at most to 0.
 
@@ -588,9 +581,12 @@ def _closed_factors(nats: NDArray[np.float64], share: float, extra: float) -> ND
     """
     from discreet.core.kernels.distances import close
 
-    lengths = np.zeros_like(nats)
+    binding = frame.binding
+    lengths = np.full((binding.n, binding.n), np.inf if share < 1 else 0.0)
     if share < 1:
-        np.maximum((1 - share) * nats - extra, 0.0, out=lengths)
+        i, j = binding.pairs.T
+        nats = binding.lengths * frame.rate
+        lengths[i, j] = lengths[j, i] = np.maximum((1 - share) * nats - extra, 0.0)
     np.fill_diagonal(lengths, 0.0)
     close(lengths, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
     np.negative(lengths, out=lengths)

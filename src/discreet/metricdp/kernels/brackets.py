@@ -69,7 +69,7 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     classes: NDArray[np.int64],
     earned: NDArray[np.float64],
     spent: NDArray[np.float64],
-    terms: NDArray[np.int64],
+    terms: NDArray[np.int32],
 ) -> None:
     """Add each price to what the bracket of its source earns, and growth times it to what that of its target spends.
 

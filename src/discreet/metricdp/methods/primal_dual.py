@@ -16,7 +16,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
-from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.bounds.local import LEAST_PRICE, POLISHING_STEPS, Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows_distance
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["PrimalDual"]
@@ -180,17 +180,18 @@ class PrimalDual:
             return Candidate(
                 "primal-dual", None, None, "No time to choose constraints; it was not started."
             )
+        del graph
         return _Run(part, limits, start, self.iterations).run()
 
 
-def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
-    """Return a division of the reports into tiles, with the constraints that may have a price.
+def _plan(near: OrderedProgram, edges: Adjacency, epsilon: Fraction, gap: float) -> Plan:
+    """Return a division of the reports into tiles, with those of the constraints `edges` that may have a price.
 
     `near` is the program in order of nearness, `epsilon` per unit. Within a reach in nats where losses follow
     distance and the `gap` allows it, else one tile of all secrets. ``O(n k)``, and a spanner if all pairs are
     constrained.
     """
-    graph = priceable(near.edges, epsilon)
+    graph = priceable(edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
     stars, fine, reach = False, True, _TUNING.reach_nats
     if is_dense(graph):
@@ -243,15 +244,16 @@ class _Run:
         self.limits, self.iterations = limits, iterations
         self.stop = math.inf if limits.seconds is None else start + limits.seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
-        self.near = near = OrderedProgram.of(part.cost, part.binding, part.paths, home)
-        self.plan = plan = _plan(near, part.epsilon, limits.gap)
+        self.near = near = OrderedProgram.of(part.cost, part.paths, home)
+        edges = near.renumber(part.binding)
+        # If steps use a subset of very many constraints, channels are mended over all pairs.
+        self.over_all_pairs = is_dense(edges)
+        self.plan = plan = _plan(near, edges, part.epsilon, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
         self.state.least_gain = _TUNING.least_gain_per_gap * limits.gap
         self.state.weights = 0.2, _TUNING.max_first_weight * math.sqrt(1000 / part.n)
-        # If steps use a subset of very many constraints, channels are mended over all pairs.
-        self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
-        self.edges = near.edges if self.every is None else plan.graph
+        self.edges = plan.graph if self.over_all_pairs else edges
         self.nats = part.nats(self.edges.lengths)
         self.mending_factor, self.polishing_share, self.gap_share = (
             _TUNING.mending_factor,
@@ -311,7 +313,7 @@ class _Run:
 
     def _work_of_mending(self) -> float:
         """Estimate the work of mending and polishing, in steps."""
-        if self.every is None:
+        if not self.over_all_pairs:
             return _TUNING.mending_steps + POLISHING_STEPS
         n, n_reports = self.near.cost.shape
         triples = float(n * n * _TUNING.merged_share * n_reports)
@@ -336,7 +338,7 @@ class _Run:
         loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
         raised = self._raise_iterate(matrix)
         added = max(float((near.cost * raised).sum()) - loss, 0.0)
-        if self.every is not None:
+        if self.over_all_pairs:
             matrix = raised
         del raised
         state.balance(added, state.dual_objective() - level)
@@ -414,7 +416,7 @@ class _Run:
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         cost, threads = self.near.cost, self.limits.threads
-        if self.every is not None:
+        if self.over_all_pairs:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
             nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             merged = self._merge_reports(matrix)
@@ -479,12 +481,8 @@ class _Run:
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             least = max(LEAST_PRICE, state.least_gain)
-            listed, self.offered_bound = (
-                plan.list_multipliers(state, least).relabel(self.near.secrets),
-                state.best,
-            )
-            report = self.near.reports[listed.report]
-            prices = Multipliers(report, listed.source, listed.target, listed.value)
+            prices = plan.list_multipliers(state, least, self.near.secrets, self.near.reports)
+            self.offered_bound = state.best
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
         note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {estimate(plan.reach)} nats."
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from itertools import count
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
-    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -68,16 +66,6 @@ class TileState:
     L: NDArray[np.float32]
     L0: NDArray[np.float32]
     G: NDArray[np.float32]
-
-    def copy_iterate(self) -> Self:
-        """Return a copy with its own variables and multipliers; all other arrays are shared."""
-        copied_tile = copy.copy(self)
-        for name in ("X", "X0", "G", "L", "L0"):
-            mine = getattr(self, name)
-            other = aligned_zeros(mine.shape)
-            np.copyto(other, mine)
-            setattr(copied_tile, name, other)
-        return copied_tile
 
     def reset_to_anchor(self) -> None:
         """Reset the point to the anchor."""

@@ -253,37 +253,45 @@ def mend_over_all_pairs(
         matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.zero_replacement
     )
     above, below = np.empty_like(table), None
-    factor, room = np.exp(-(1 - delta) * nats), 0.9 * delta * nats
-    excess, rounds = [], 0
+    factor, excess, rounds = _decay(nats, delta), [], 0
     while True:
         rounds += 1
         close_over_all_pairs(table, factor, above, threads=threads)
         sums = above.sum(axis=1)
-        excess.append(_largest_excess(np.log(sums), room))
+        excess.append(_largest_excess(np.log(sums), nats, 0.9 * delta))
         if excess[-1] <= 1 or rounds == _ROUNDS.max_over_all or is_late():
             break
         if below is None and _will_not_converge(excess):
             below, rounds = np.empty_like(table), 0
         elif rounds >= _ROUNDS.at_first_delta:
             delta = min(2 * delta, 0.5)
-            factor, room = np.exp(-(1 - delta) * nats), 0.9 * delta * nats
+            factor = _decay(nats, delta)
         if below is None:
-            table = above / sums[:, None] ** _ROUNDS.row_sum_power
+            np.divide(above, sums[:, None] ** _ROUNDS.row_sum_power, out=table)
         else:
             close_over_all_pairs(1.0 / table, factor, below, threads=threads)
             table = np.sqrt(above / below)
             table /= table.sum(axis=1, keepdims=True) ** _ROUNDS.mean_row_sum_power
-    result: NDArray[np.float64] = above / sums[:, None]
-    return result
+    above /= sums[:, None]
+    return above
 
 
-def _largest_excess(logs: NDArray[np.float64], room: NDArray[np.float64]) -> float:
-    """Return the largest difference of two logarithms of row sums, in units of its room.
+def _decay(nats: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+    """Return ``e^-nats``, each length less its share `delta`: a new array of the same shape."""
+    table: NDArray[np.float64] = nats * -(1 - delta)
+    return np.exp(table, out=table)
 
-    Pairs without room are left out. `logs` is ``(n,)``, `room` ``(n, n)`` nats. ``O(n^2)``.
+
+def _largest_excess(logs: NDArray[np.float64], nats: NDArray[np.float64], share: float) -> float:
+    """Return the largest difference of two logarithms of row sums, in units of a `share` of the pair's `nats`.
+
+    Pairs at distance 0 are left out. `logs` is ``(n,)``, `nats` ``(n, n)``. ``O(n^2)``, row by row.
     """
-    apart = np.abs(logs[:, None] - logs)
-    return float(np.divide(apart, room, out=np.zeros_like(apart), where=room > 0).max(initial=0.0))
+    excess = 0.0
+    for log, row in zip(logs, nats, strict=True):
+        apart, room = np.abs(log - logs), share * row
+        excess = max(excess, float((apart[room > 0] / room[room > 0]).max(initial=0.0)))
+    return excess
 
 
 def _will_not_converge(excess: list[float]) -> bool:

@@ -62,7 +62,7 @@ def merge_reports(
     expected = matrix.T.astype(np.float32) @ cost.astype(np.float32)
     groups, left = np.arange(len(expected)), allowed
     count = min(_NEIGHBORS_PER_REPORT + 1, len(groups))
-    nearest = np.argpartition(apart, count - 1, axis=1)[:, :count]
+    nearest = np.stack([np.argpartition(row, count - 1)[:count] for row in apart])
     pairs = np.stack([np.repeat(groups, count), nearest.ravel()], axis=1)
     while True:
         pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)

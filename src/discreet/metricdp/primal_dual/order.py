@@ -74,8 +74,6 @@ class OrderedProgram:
         ``(n,)`` and ``(n_reports,)``: original numbers of the secrets and of the reports.
     cost
         ``(n, n_reports)``, in the new order.
-    edges
-        Constraints, in the new order.
     lengths
         ``(n, n)`` lengths of shortest paths, in the new order.
     homes
@@ -85,35 +83,34 @@ class OrderedProgram:
     secrets: NDArray[np.int64]
     reports: NDArray[np.int64]
     cost: NDArray[np.float64]
-    edges: Adjacency
     lengths: NDArray[np.int64]
     homes: NDArray[np.int64]
 
     @staticmethod
     def of(
-        cost: NDArray[np.float64],
-        edges: Adjacency,
-        lengths: NDArray[np.int64],
-        homes: NDArray[np.int64],
+        cost: NDArray[np.float64], lengths: NDArray[np.int64], homes: NDArray[np.int64]
     ) -> OrderedProgram:
         """Renumber secrets by nearness, and reports by their homes.
 
-        `cost` is ``(n, k)``, `edges` the constraints, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. Copies
-        all of them: ``O(n^2 + n k)``.
+        `cost` is ``(n, k)``, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. Copies all of them: ``O(n^2 + n
+        k)``.
         """
         secrets = order_by_nearness(lengths)
         place = np.empty(len(secrets), dtype=np.int64)
         place[secrets] = np.arange(len(secrets))
         reports = np.argsort(place[homes], kind="stable")
-        ends = place[edges.pairs].astype(np.int32)
         return OrderedProgram(
             secrets,
             reports,
             cost[np.ix_(secrets, reports)],
-            Adjacency(edges.n, ends, edges.lengths, edges.scale_bits),
             lengths[np.ix_(secrets, secrets)],
             place[homes[reports]],
         )
+
+    def renumber(self, edges: Adjacency) -> Adjacency:
+        """Return constraints with secrets in the new order, a copy; a sort."""
+        place = np.argsort(self.secrets).astype(np.int32)
+        return Adjacency(edges.n, place[edges.pairs], edges.lengths, edges.scale_bits)
 
     def restore_order(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a `table` ``(n, k)`` with rows and columns in the original order, a copy."""

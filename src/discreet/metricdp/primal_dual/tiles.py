@@ -431,13 +431,14 @@ class TiledIterate:
         """Polish the multipliers: nearly feasible ones at a small distance, with few brackets below their row prices.
 
         These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if all of
-        them were taken and their bound is the best. `aside` takes them on a copy of the state, with two more tables of
-        multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
+        them were taken and their bound is the best. `aside` restarts at the point before, and returns to it after them,
+        with one more table of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
         """
-        state = self
+        state, points = self, []
         if aside:
-            state = copy.copy(self)
-            state.tiles = [tile.copy_iterate() for tile in self.tiles]
+            # The anchor is the point after a restart, so that it needs no copy.
+            self.move_anchor(pool)
+            state, points = copy.copy(self), [(t.X.copy(), t.L.copy()) for t in self.tiles]
         for tile in state.tiles:
             tile.X[:] = 0.0
         state.move_anchor(pool)
@@ -448,6 +449,10 @@ class TiledIterate:
         if state.count == steps:
             state.update_best(pool)
             self.best = state.best
+        for tile, (X, L) in zip(self.tiles, points, strict=False):
+            np.copyto(tile.X, X)
+            np.copyto(tile.L, L)
+            tile.set_anchor()
 
     def update_best(self, pool: ThreadPoolExecutor | None) -> float:
         """Return the bound of the multipliers, times the best factor, and store them if it is the best so far.
