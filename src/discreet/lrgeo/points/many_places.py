@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 __all__ = ["costs_of_region", "design_many_places", "has_noise"]
 
-_SECONDS_FOR_BOUND = 120.0
-"""Seconds for the bound without a time limit: the channel does not depend on it."""
+_SECONDS_PER_PLACE, _MAX_SECONDS = 0.015, 480.0
+"""Seconds for the bound without a time limit, for each place and in all: the channel does not depend on them."""
 
 _GROUND_FACTOR = Fraction(1012, 1000)
 """Upper bound on the ratio of a geodesic of WGS 84 to the stored great circle, which is at most 1.1 % shorter."""
 
 _WIDER = 1 + Fraction(1, 10**9)
-"""Factor of epsilon for the bound in the plane: larger than the relative rounding of stored distances."""
+"""Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
 
 _DISTANCES = {
     "haversine": {"distance", "haversine"},
@@ -103,7 +103,7 @@ def design_many_places(
     region
         The places as a region, in the same order; by default made of the space.
     time_limit
-        Seconds for the bound, at most 120 by default; the design has no search.
+        Seconds for the bound, by default .015 a place and at most 480; the design has no search.
     gap
         Relative gap that counts as reached; ``None`` for no bound.
     on_progress
@@ -119,7 +119,7 @@ def design_many_places(
     Guarantee
     ---------
     That of the design, by :func:`discreet.lrgeo.points.verify.verify`: between any two points of the region. `lower`
-    is for all mechanisms that keep it between places and whose reports are these places.
+    is for all mechanisms that keep it between places, by their stored distances, and whose reports are these places.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def design_many_places(
         raise InvalidProblemError(
             "radius", "none for noise, which keeps all pairs", guarantee.radius
         )
-    start, tell, moved, apart = clock(), Reporter(on_progress), 0.0, 0.0
+    start, tell, apart = clock(), Reporter(on_progress), 0.0
     radius = coordinates_of(costs)[1]
     if region is None:
         region, labels, moved = region_of(costs.space)
@@ -144,19 +144,19 @@ def design_many_places(
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)
     made = design_noise(
-        region, guarantee, costs, moved=moved, on_progress=on_progress, threads=threads
+        region, guarantee, costs, moved=apart, on_progress=on_progress, threads=threads
     )
     if gap is None:
         return made
-    seconds = (
-        _SECONDS_FOR_BOUND if time_limit is None else max(time_limit - (clock() - start), 1e-3)
-    )
+    seconds = min(_SECONDS_PER_PLACE * costs.n, _MAX_SECONDS)
+    if time_limit is not None:
+        seconds = max(time_limit - (clock() - start), 1e-3)
     lower = bound_by_parts(
         costs.space,
         coordinates_of(costs)[0],
         radius,
         costs.prior,
-        guarantee.epsilon * (_GROUND_FACTOR if radius else _WIDER),
+        guarantee.epsilon * _WIDER,
         time_limit=seconds,
         threads=threads,
         on_progress=on_progress,
