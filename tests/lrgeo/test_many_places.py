@@ -73,11 +73,9 @@ def test_names_by_medians_lose_little_more_than_the_best_names() -> None:
     made = design_many_places(costs, PER_KM, gap=None)
     problem = Problem(made.region.space, utility_loss="distance", prior=costs.prior)
     best = design_noise(made.region, PER_KM, problem, spacing="0.0625")
-    # A table of costs has a coarser net than that unless it is asked for.
-    assert made.net == best.net
     assert made.upper is not None
     assert best.upper is not None
-    assert best.upper * 0.999 <= made.upper <= 1.01 * best.upper
+    assert best.upper * 0.998 <= made.upper <= 1.01 * best.upper
 
 
 @pytest.mark.parametrize("per_part", [12, 100])
@@ -100,6 +98,17 @@ def test_the_bound_of_parts_is_below_the_optimum(
     assert 0.4 * best.upper < lower <= best.upper
     assert seen == sorted(seen)
     assert len(seen) == (4 if per_part == 12 else 1)
+
+
+def test_corners_across_sides_raise_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = MetricSpace.from_points(scattered(40, 2), unit="km")
+    lower = []
+    for detour in (np.inf, 1.05):
+        monkeypatch.setattr(parts, "_TUNING", parts._TUNING._replace(least_detour=detour))
+        points = np.asarray(space.points)
+        lower.append(bound_by_parts(space, points, 0.0, np.full(40, 1 / 40), PER_KM.epsilon))
+    best = best_channel(Problem(space, utility_loss="euclidean"), PER_KM)
+    assert lower[0] * 1.002 < lower[1] <= best.upper
 
 
 def test_a_bound_without_time_is_that_of_the_first_part(monkeypatch: pytest.MonkeyPatch) -> None:

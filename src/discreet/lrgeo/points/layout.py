@@ -26,22 +26,24 @@ if TYPE_CHECKING:
 __all__ = ["cell_sides", "plane_of", "region_of", "report_texts"]
 
 
-def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
+def plane_of(region: Region, side: int | None = None) -> tuple[PointFrame, NDArray[np.int64], int]:
     """Return the frame of a region and its envelope, its places there ``(K, 2)`` int64, and the reach, in decimeters.
 
-    ``O(K log K)``.
+    `side` is that of the largest cell with which a net may end beyond the last place, by default twice the reach, which
+    is also the most. ``O(K log K)``.
 
     Raises
     ------
     InvalidProblemError
         For places on one line.
     """
-    frame, places = _plane(region)
+    reach = _reach(region)
+    frame, places = _plane(region, reach + min(2 * reach, side or 2 * reach))
     if (np.ptp(places, axis=0) == 0).any() or np.linalg.matrix_rank(places - places[0]) < 2:
         cures = "`serve --places-only` serves those, `design --radius` designs for them"
         expected = f"places that do not lie on one line: {cures}"
         raise InvalidProblemError("region", expected, "places on a line")
-    return frame, places, _reach(region)
+    return frame, places, reach
 
 
 def report_texts(
@@ -117,16 +119,16 @@ def _reach(region: Region) -> int:
     return math.ceil(region.reach * per_unit(region.unit)) + 1
 
 
-def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
+def _plane(region: Region, around: int) -> tuple[PointFrame, NDArray[np.int64]]:
     """Return the frame of a region and its places in the plane, ``(K, 2)`` int64 decimeters, rounded on a globe.
 
-    ``O(K)``.
+    The envelope has `around` decimeters more on each side. ``O(K)``.
     """
     if region.origin is None:
         return PointFrame.plain(region.unit), region.places
     sphere = region.coordinates
-    # Two more cells, for a net that ends beyond the last place, and a little for the cosine itself.
-    room = 3 * _reach(region) / DEGREE
+    # A little for the cosine itself is in the width.
+    room = around / DEGREE
     latitudes = (float(sphere[:, 0].min()) - room, float(sphere[:, 0].max()) + room)
     highest = max(map(abs, latitudes))
     wide = np.ptp(sphere[:, 1]) + 2 * room / math.cos(math.radians(min(highest, 88.0)))

@@ -40,7 +40,7 @@ _GROUND_FACTOR = Fraction(1012, 1000)
 """Upper bound on the ratio of a geodesic of WGS 84 to the stored great circle, which is at most 1.1 % shorter."""
 
 _WIDER = 1 + Fraction(1, 10**9)
-"""Factor of epsilon for the bound in the plane: larger than the relative rounding of stored distances."""
+"""Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
 
 _DISTANCES = {
     "haversine": {"distance", "haversine"},
@@ -86,7 +86,8 @@ def design_many_places(
     gap: float | None = 0.01,
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
-    bound_seconds: float = 120.0,
+    seconds_per_place: float = 0.015,
+    max_seconds: float = 480.0,
 ) -> NoiseDesign:
     """Design noise for any number of places whose reports are the places, with a lower bound.
 
@@ -108,8 +109,8 @@ def design_many_places(
         Called after noise and names, and after each part of the bound.
     threads
         Threads of the loops.
-    bound_seconds
-        Seconds for the bound without a time limit: the channel does not depend on it.
+    seconds_per_place, max_seconds
+        Seconds for the bound without a time limit, for each place and in all: the channel does not depend on it.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def design_many_places(
     Guarantee
     ---------
     That of the design, by :func:`discreet.lrgeo.points.verify.verify`: between any two points of the region. `lower`
-    is for all mechanisms that keep it between places and whose reports are these places.
+    is for all mechanisms that keep it between places, by their stored distances, and whose reports are these places.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def design_many_places(
         raise InvalidProblemError(
             "radius", "none for noise, which keeps all pairs", guarantee.radius
         )
-    start, tell, moved, apart = clock(), Reporter(on_progress), 0.0, 0.0
+    start, tell, apart = clock(), Reporter(on_progress), 0.0
     radius = coordinates_of(costs)[1]
     if region is None:
         region, labels, moved = region_of(costs.space)
@@ -144,17 +145,19 @@ def design_many_places(
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)
     made = design_noise(
-        region, guarantee, costs, moved=moved, on_progress=on_progress, threads=threads
+        region, guarantee, costs, moved=apart, on_progress=on_progress, threads=threads
     )
     if gap is None:
         return made
-    seconds = bound_seconds if time_limit is None else max(time_limit - (clock() - start), 1e-3)
+    seconds = min(seconds_per_place * costs.n, max_seconds)
+    if time_limit is not None:
+        seconds = max(time_limit - (clock() - start), 1e-3)
     lower = bound_by_parts(
         costs.space,
         coordinates_of(costs)[0],
         radius,
         costs.prior,
-        guarantee.epsilon * (_GROUND_FACTOR if radius else _WIDER),
+        guarantee.epsilon * _WIDER,
         time_limit=seconds,
         threads=threads,
         on_progress=on_progress,

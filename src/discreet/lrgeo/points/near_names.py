@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.core.spaces.geography import EARTH_RADIUS_KM, ground_factor
 from discreet.core.spaces.points import PointLengths
+from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS
 from discreet.lrgeo.points.renaming import Renamed
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Surroundings(NamedTuple):
     ----------
     median_nats
         Side of the buckets of places whose median is taken, those around a node and its own: names need no proof.
+    nats_between_medians
+        Nats from one median to the next, between which they are interpolated.
     loss_nats
         Nats on each side of a place within which losses are added up one by one; noise beyond counts with the largest.
     steps
@@ -42,10 +45,11 @@ class Surroundings(NamedTuple):
         Places of a task of the pool.
     """
 
-    median_nats: float = 5.0
+    median_nats: float = 7.0
+    nats_between_medians: float = 0.25
     loss_nats: float = 16.0
-    steps: int = 6
-    places_per_task: int = 2048
+    steps: int = 8
+    places_per_task: int = 512
 
 
 _SURROUNDINGS = Surroundings()
@@ -72,7 +76,7 @@ def coordinates_of(costs: ImplicitCosts) -> tuple[NDArray[np.float64], float]:
 def name_by_medians(
     noise: NDArray[np.int64],
     net: ControlNet,
-    places: NDArray[np.int64],
+    places: NDArray[np.float64],
     costs: ImplicitCosts,
     fall: float,
     *,
@@ -87,7 +91,7 @@ def name_by_medians(
     net
         The control points.
     places
-        ``(K, 2)`` decimeters.
+        ``(K, 2)`` decimeters, not rounded.
     costs
         How likely people are at each place, and where it is; the loss is the distance.
     fall
@@ -107,12 +111,16 @@ def name_by_medians(
     from discreet.lrgeo.points.kernels.near_names import add_losses
 
     named = _nearest_to_medians(noise.shape, net, places, costs.prior, fall, threads=threads)
-    first, weights = net.coefficients(places)
+    first, weights = _taps(net, places)
     coordinates, radius = coordinates_of(costs)
-    table, at_nodes = noise.astype(np.float64), coordinates[named]
     reach = math.ceil(_SURROUNDINGS.loss_nats / fall)
+    window = [min(2 * reach + 3, size) for size in noise.shape]
+    near, at_nodes = noise.astype(np.float64), np.moveaxis(coordinates[named], -1, 0)
+    for axis, (size, wide) in enumerate(zip(noise.shape, window, strict=True)):
+        near = near.take(np.arange(-2 - reach, wide - reach) % size, axis)
+        at_nodes = at_nodes.take(np.arange(-reach, size + wide - reach) % size, axis + 1)
     sums = np.zeros((len(places), 2))
-    shared = (table, first, weights, coordinates, at_nodes, reach, radius)
+    shared = (near, first, weights, coordinates, np.ascontiguousarray(at_nodes))
     with ThreadPoolExecutor(threads) as pool:
         starts = range(0, len(places), _SURROUNDINGS.places_per_task)
         tasks = [
@@ -124,14 +132,29 @@ def name_by_medians(
     # No two places are farther apart than twice the distance of one of them from the others.
     chord = 2 * float(np.linalg.norm(coordinates - coordinates[0], axis=1).max())
     farthest = 2 * radius * math.asin(min(1.0, chord / 2)) if radius else chord
-    outside = table.sum() * (1 + 2.0**-40) - sums[:, 0]
-    return Renamed(named, float(costs.prior @ (sums[:, 1] + outside * farthest)))
+    outside = 2.0**WEIGHT_SUM_BITS * (1 + 2.0**-40) - sums[:, 0]
+    # An arc is the longer beside its chord, the longer it is.
+    return Renamed(named, float(costs.prior @ (sums[:, 1] / chord + outside)) * farthest)
+
+
+def _taps(
+    net: ControlNet, places: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the first column and row of control points of each of `places` ``(K, 2)``, and their weights.
+
+    ``(K, 2)`` and ``(K, 2, 3)``, as :meth:`~discreet.lrgeo.points.net.ControlNet.coefficients` for exact places.
+    """
+    along = np.clip((places - np.array(net.low)) / net.side, 0.0, net.cells)
+    first = np.minimum(np.floor(along).astype(np.int64), np.array(net.cells) - 1)
+    part = along - first
+    weights = np.stack([(1 - part) ** 2 / 2, 0.5 + part - part**2, part**2 / 2], axis=-1)
+    return first, weights
 
 
 def _nearest_to_medians(
     shape: tuple[int, ...],
     net: ControlNet,
-    places: NDArray[np.int64],
+    places: NDArray[np.float64],
     prior: NDArray[np.float64],
     fall: float,
     *,
@@ -140,14 +163,17 @@ def _nearest_to_medians(
     """Return the place nearest to the median of the places around each node of the torus, int64 of `shape`.
 
     `places` is ``(K, 2)`` decimeters, `net` their net, `prior` ``(K,)``, of which places of 0 are not weighed, `fall`
-    nats a cell. A search a node, and steps over near places, on `threads` threads.
+    nats a cell. A search a node, and steps over near places for some nodes, between which medians are interpolated,
+    on `threads` threads.
     """
+    from scipy.interpolate import RegularGridInterpolator
     from scipy.spatial import KDTree
 
     from discreet.lrgeo.points.kernels.near_names import find_medians
 
     side = _SURROUNDINGS.median_nats / fall
-    at = (places - np.array(net.low)) / net.side
+    # A place whose node is on the edge may lie half a decimeter before it.
+    at = np.maximum((places - np.array(net.low)) / net.side, 0.0)
     peopled = np.flatnonzero(prior > 0)
     buckets = np.floor(at[peopled] / side).astype(np.int64)
     tall = int(buckets[:, 1].max()) + 1
@@ -163,11 +189,15 @@ def _nearest_to_medians(
         - 0.5
         for size, count in zip(shape, net.cells, strict=True)
     ]
-    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    step = max(1, math.floor(_SURROUNDINGS.nats_between_medians / fall))
+    knots = [np.linspace(a.min(), a.max(), max(2, -(-len(a) // step))) for a in axes]
+    medians = np.stack(np.meshgrid(*knots, indexing="ij"), axis=-1).reshape(-1, 2)
     shared = (at[near], prior[near], starts, tall, side, fall, _SURROUNDINGS.steps)
     with ThreadPoolExecutor(threads) as pool:
-        parts = np.array_split(nodes, 64)
+        parts = np.array_split(medians, 64)
         for task in [pool.submit(find_medians, part, *shared) for part in parts]:
             task.result()
-    nearest = KDTree(at).query(nodes)[1]
-    return np.asarray(nearest, dtype=np.int64).reshape(shape)
+    between = RegularGridInterpolator(knots, medians.reshape(len(knots[0]), len(knots[1]), 2))
+    nodes = between(tuple(np.meshgrid(*axes, indexing="ij")))
+    nearest = KDTree(at).query(nodes, workers=threads)[1]
+    return np.asarray(nearest, dtype=np.int64)

@@ -25,6 +25,7 @@ from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.outcome import Provenance, PublicInput
 from discreet.core.printed import estimate
 from discreet.core.progress import Reporter
+from discreet.core.spaces.geography import great_circle
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.frame import SCALE, region_digest
@@ -35,7 +36,7 @@ from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
 from discreet.lrgeo.points.renaming import RENAMING, renamed
-from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
+from discreet.lrgeo.points.verify_noise import MOST_NODES, ClaimedNoise, verify_noise
 from discreet.metricdp.costs import ImplicitCosts
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.points.frame import PointFrame
     from discreet.metricdp import Problem
@@ -53,15 +55,15 @@ __all__ = ["NoiseDesign", "design_noise"]
 
 METHOD = "noise, reports renamed"
 
-_RATES = (*(Fraction(1, over) for over in (16, 8, 6, 4, 3, 2)), Fraction(3, 4), Fraction(1))
+_RATES = (*(Fraction(1, over) for over in (32, 16, 8, 6, 4, 3, 2)), Fraction(3, 4), Fraction(1))
 """Epsilon times the side of a cell, the first that fits: at 1/16 noise loses .1 % more than without a net, at 1/8 .3 %,
 and at 1 about a fifth."""
 
 _NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
-_NODES_OF_MANY_PLACES = 1 << 20, 1 << 20
-"""The same beyond 5120 places, whose regions are larger: the finest net that fits at all."""
+_NODES_OF_MANY_PLACES = MOST_NODES, MOST_NODES
+"""The same beyond 5120 places, whose regions are larger: the finest net that fits at all, 1/32 included."""
 
 _SHAVED = (0.0, 1e-9, 1e-6, 1e-4, 1e-2)
 """Parts of the rate that are given up, in turn, until the verifier passes: the first nearly always does."""
@@ -105,9 +107,9 @@ def design_noise(
         What each report costs at each place, as a table or, for more than 5120 places, as their distances.
     spacing
         Side of the net's cells, in the unit; by default fine enough for epsilon, and as fine as a torus of 2^18 nodes
-        allows, or of 2^20 beyond 5120 places.
+        allows, or of 2^22 beyond 5120 places.
     moved
-        Distance between a place and the place of the problem that stands for it, in the unit, at most.
+        Distance between a secret and the place of the problem that stands for it, in the unit, at most.
     on_progress, threads
         As everywhere. There is no search, hence no time limit.
 
@@ -139,11 +141,15 @@ def design_noise(
     NoiseDesign(9 reports, 1600 nodes, loss 0.486 km, certified)
     """
     tell = Reporter(on_progress)
-    frame, places, reach = plane_of(region)
     per = per_unit(region.unit)
-    nodes = _NODES_OF_MANY_PLACES if isinstance(problem, ImplicitCosts) else _NODES
     rate = guarantee.epsilon / per
-    net, shape = _lay_net(region, places, reach, rate, nodes=nodes, spacing=spacing)
+    if isinstance(problem, ImplicitCosts):
+        frame, places, reach = plane_of(region, math.ceil(_RATES[-1] / rate))
+        nodes, rates = _NODES_OF_MANY_PLACES, _RATES
+    else:
+        frame, places, reach = plane_of(region)
+        nodes, rates = _NODES, _RATES[1:]
+    net, shape = _lay_net(region, places, reach, rate, rates, nodes=nodes, spacing=spacing)
     claim = MetricDP(
         guarantee.epsilon,
         guarantee.unit,
@@ -154,8 +160,9 @@ def design_noise(
     tell("noise", done=noise.size)
     if isinstance(problem, ImplicitCosts):
         fall = math.asinh(float(rho))
-        names, loss = name_by_medians(noise, net, places, problem, fall, threads=threads)
-        moved += _rounding(frame, places, problem) / per
+        exact = _in_plane(frame, problem.space)
+        names, loss = name_by_medians(noise, net, exact, problem, fall, threads=threads)
+        offset = _farthest_report(problem.space, report_texts(region, frame, places))
     else:
         first, weights = net.coefficients(places)
         costs = problem.prior[:, None] * problem.loss
@@ -164,11 +171,13 @@ def design_noise(
         names, loss = renamed(
             noise, first[peopled], weights[peopled], costs[peopled], threads=threads
         )
+        offset = 0.0
     certificate = verify_noise(_claimed(frame, net, (noise, names), len(places), claim))
     certificate.raise_for_failure()
-    # A place that is moved has probabilities within the promise, and distances within the move.
-    growth = math.exp(float(guarantee.epsilon) * moved)
-    upper = (loss / 2**WEIGHT_SUM_BITS * (1 + 2.0**-36) + moved) * growth
+    # A secret that is moved has probabilities within the promise, and distances within the move. Floats of places below
+    # 2^30 decimeters err by less than a thousandth of one.
+    growth = math.exp(float(guarantee.epsilon) * (moved + 1e-3 / per))
+    upper = (loss / 2**WEIGHT_SUM_BITS * (1 + 2.0**-36) + moved + offset) * growth
     tell("names", upper=upper)
     trace = [f"net of {estimate(rho, 4)} nats a cell, on a torus of {shape[0]} x {shape[1]} nodes."]
     facts: dict[str, int | float | str] = {
@@ -202,21 +211,22 @@ def _lay_net(
     places: NDArray[np.int64],
     reach: int,
     rate: Fraction,
+    rates: tuple[Fraction, ...],
     *,
-    nodes: tuple[int, int] = _NODES,
+    nodes: tuple[int, int],
     spacing: Exact | None = None,
     max_factor: int = 4,
     max_printed: int = 10**15,
 ) -> tuple[ControlNet, tuple[int, int]]:
     """Return a net over the box around places, and the size of its torus: columns and rows of nodes.
 
-    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
-    coarse, or `spacing` alone, in the unit of `region`; the first on at most `nodes[0]` nodes, and the others on
+    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried in the order of
+    `rates`, or `spacing` alone, in the unit of `region`; the first on at most `nodes[0]` nodes, and the others on
     `nodes[1]`. A side may be `max_factor` times finer than needed, to divide that of a grid's cells.
     InvalidProblemError if each torus is larger; it states up to `max_printed` nodes.
     """
     most = nodes[spacing is not None]
-    for side in cell_sides(region, rate, _RATES, spacing, coarser=Fraction(1), finer=max_factor):
+    for side in cell_sides(region, rate, rates, spacing, coarser=Fraction(1), finer=max_factor):
         cells, shape = _torus(places, side, rate)
         if shape[0] * shape[1] <= most:
             x, y = places.min(axis=0).tolist()
@@ -248,22 +258,23 @@ def _torus(
     return (wide, tall), (m, n)
 
 
-def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts) -> float:
-    """Return the largest distance in the plane between a place of the costs and its node in `places` ``(K, 2)``.
+def _in_plane(frame: PointFrame, space: MetricSpace) -> NDArray[np.float64]:
+    """Return the secrets of a space in the plane of a frame, ``(K, 2)`` float64 decimeters, not rounded. ``O(K)``."""
+    points = np.asarray(space.points, dtype=np.float64)
+    if frame.origin is None:
+        return points * per_unit(frame.unit)
+    latitude, longitude = map(float, frame.origin)
+    east = (points[:, 1] - longitude + 180) % 360 - 180
+    north = points[:, 0] - latitude
+    return np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
 
-    Both `places` and the result are in decimeters, `frame` gives the plane; a thousandth is added for floats.
-    ``O(K)``.
-    """
-    points = np.asarray(costs.space.points, dtype=np.float64)
-    if frame.origin is None or costs.space.metric != "haversine":
-        exact = points * per_unit(frame.unit)
-    else:
-        latitude, longitude = map(float, frame.origin)
-        east = (points[:, 1] - longitude + 180) % 360 - 180
-        north = points[:, 0] - latitude
-        exact = np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
-    # Floats of coordinates below 2^30 decimeters err by less than a thousandth of one.
-    return float(np.linalg.norm(exact - places, axis=1).max()) + 1e-3
+
+def _farthest_report(space: MetricSpace, shown: tuple[tuple[str, str], ...]) -> float:
+    """Return the largest distance, in the unit, from a secret to the coordinates `shown` of its report. ``O(K)``."""
+    points, reports = np.asarray(space.points, dtype=np.float64), np.array(shown, dtype=np.float64)
+    if space.metric != "haversine":
+        return float(np.linalg.norm(points - reports, axis=1).max())
+    return float(great_circle(points, reports).max()) * per_unit("km") / per_unit(space.unit)
 
 
 def _certified(

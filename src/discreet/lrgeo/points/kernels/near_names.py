@@ -67,50 +67,42 @@ def find_medians(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
 
 @kernel
 def add_losses(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    table: NDArray[np.float64],
+    near: NDArray[np.float64],
     first: NDArray[np.int64],
     weights: NDArray[np.float64],
     places: NDArray[np.float64],
     named: NDArray[np.float64],
-    reach: int,
-    radius: float,
     begin: int,
     end: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Add up, for places from ``begin`` to ``end``, the noise that leads to nodes within reach, and noise times loss.
+    """Add up, for places from ``begin`` to ``end``, the noise that leads to nodes around, and noise times loss.
 
-    ``table`` ``(m, n)`` is the noise on the torus. Place p has the taps ``weights[p]`` ``(2, taps)`` from node
-    ``first[p]`` on; ``places`` ``(P, D)`` and ``named`` ``(m, n, D)`` are coordinates of places and of the names of
-    nodes, ``reach`` is in nodes. A loss is the distance between them, or with a radius the arc above that chord;
-    ``out`` ``(P, 2)`` gets both sums of each place. ``O((reach + taps)^2 taps)`` a place.
+    Place p has the taps ``weights[p]`` ``(2, 3)`` from the control point ``first[p]`` on, which is in the middle of a
+    window of ``(W, H)`` nodes. ``near`` ``(W + 2, H + 2)`` is the noise by which the taps lead to its nodes, and
+    ``named`` ``(D, m + W, n + H)`` the coordinates of names, those of window p from ``first[p]`` on. A loss is the
+    distance from ``places[p]``, of ``(P, D)``; ``out`` ``(P, 2)`` gets both sums. ``O(W H)`` a place.
     """
-    m, n = table.shape
-    taps, dimensions = weights.shape[2], places.shape[1]
-    tall = min(2 * reach + taps, n)
-    band = np.empty(tall + taps - 1)
+    wide, tall = near.shape[0] - 2, near.shape[1] - 2
+    band = np.empty(tall + 2)
+    inside, loss, square = np.empty(tall), np.empty(tall), np.empty(tall)
     for p in range(begin, end):
-        inside, loss = 0.0, 0.0
-        for s in range(min(2 * reach + taps, m)):
-            column = s - reach
-            for t in range(tall + taps - 1):
-                y = (t - reach - taps + 1) % n
-                value = 0.0
-                for i in range(taps):
-                    value += weights[p, 0, i] * table[(column - i) % m, y]
-                band[t] = value
-            x = (first[p, 0] + column) % m
+        x, y = first[p]
+        a, b, c = weights[p, 0]
+        u, v, w = weights[p, 1]
+        # A sum for each row, so that a step of the loop waits for no other.
+        inside[:] = 0.0
+        loss[:] = 0.0
+        for s in range(wide):
+            for t in range(tall + 2):
+                band[t] = a * near[s + 2, t] + b * near[s + 1, t] + c * near[s, t]
+            square[:] = 0.0
+            for k in range(len(named)):
+                at = places[p, k]
+                for t in range(tall):
+                    square[t] += (at - named[k, x + s, y + t]) ** 2
             for t in range(tall):
-                y = (first[p, 1] + t - reach) % n
-                value = 0.0
-                for j in range(taps):
-                    value += weights[p, 1, j] * band[t + taps - 1 - j]
-                square = 0.0
-                for k in range(dimensions):
-                    square += (places[p, k] - named[x, y, k]) ** 2
-                apart = math.sqrt(square)
-                if radius > 0.0:
-                    apart = 2.0 * radius * math.asin(min(apart / 2.0, 1.0))
-                inside += value
-                loss += value * apart
-        out[p, 0], out[p, 1] = inside, loss
+                value = u * band[t + 2] + v * band[t + 1] + w * band[t]
+                inside[t] += value
+                loss[t] += value * math.sqrt(square[t])
+        out[p, 0], out[p, 1] = inside.sum(), loss.sum()
