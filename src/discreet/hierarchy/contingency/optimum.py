@@ -167,8 +167,9 @@ def _searched(
     """
     prices, pushes, least = bound
     start = allowed
-    for _ in range(2):
-        shares, _ = best_shares(
+    # The first run only finds which shares are small.
+    for patience in (40, 150):
+        shares = best_shares(
             program,
             measured,
             prices,
@@ -176,6 +177,7 @@ def _searched(
             start=start,
             fixed=fixed,
             least=least,
+            patience=patience,
         )
         start = _without_small(program.kinds, shares, SHARE_GRAINS[program.residuals is not None])
     return _within_caps(program, measured, shares, allowed, fixed)

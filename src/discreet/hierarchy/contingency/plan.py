@@ -341,13 +341,13 @@ def plan(
     guarantee       0.5-zero-concentrated differentially private (neighbors: all records of one person added ...
     cost            rho 1/2, charged again by each release
     noise           level 1, total (1 entry): Gaussian noise of variance up to 20000/1637, 1637/20000 of the budget
-    noise           level 1, sex:age (4 entries): Gaussian noise of variance up to 5000/1009, 1009/5000 of the budget
-    noise           level 1, sex (2 entries): Gaussian noise of variance up to 50000/299, 299/50000 of the budget
-    noise           level 1, age (2 entries): Gaussian noise of variance up to 50000/299, 299/50000 of the budget
-    noise           level 2, total (1 entry): Gaussian noise of variance up to 50000/9753, 9753/50000 of the budget
-    noise           level 2, sex:age (4 entries): Gaussian noise of variance up to 100000/48081, 48081/100000 of ...
-    noise           level 2, sex (2 entries): Gaussian noise of variance up to 50000/713, 713/50000 of the budget
-    noise           level 2, age (2 entries): Gaussian noise of variance up to 50000/713, 713/50000 of the budget
+    noise           level 1, sex:age (4 entries): Gaussian noise of variance up to 100000/20179, 20179/100000 of ...
+    noise           level 1, sex (2 entries): Gaussian noise of variance up to 100000/599, 599/100000 of the budget
+    noise           level 1, age (2 entries): Gaussian noise of variance up to 100000/599, 599/100000 of the budget
+    noise           level 2, total (1 entry): Gaussian noise of variance up to 6250/1219, 1219/6250 of the budget
+    noise           level 2, sex:age (4 entries): Gaussian noise of variance up to 50000/24039, 24039/50000 of ...
+    noise           level 2, sex (2 entries): Gaussian noise of variance up to 25000/357, 357/25000 of the budget
+    noise           level 2, age (2 entries): Gaussian noise of variance up to 25000/357, 357/25000 of the budget
     proof           loss: weighted sum over tables, each the standard errors of its entries over the root of ...
     proof           No mechanism with this guarantee and unbiased estimates, whatever its noise, has a loss ...
     assumed public  regions: 3 regions on 2 levels

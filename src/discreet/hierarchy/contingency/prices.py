@@ -55,15 +55,12 @@ def find_prices(
         if bound > best:
             since = step if bound > best * (1 + tol) else since
             best, answer = bound, (price, weights)
-        if step - since > (40 if program.loss == "worst" else 2):
+        if step - since > (20 if program.loss == "worst" else 2):
             break
         price = np.where(ends, price * used / used[ends].max(), 0.0)
         price /= (price * kinds.count).sum()
         if program.loss == "worst":
-            scaled = np.where(mask, program.weights * variances, 0.0)
-            pushes = np.where(mask, weights, 0.0) / np.where(mask, program.weights, 1.0)
-            pushes *= (scaled / scaled.max()) ** 0.5
-            weights = pushes / pushes.sum() * program.weights
+            weights = program.heavier(weights, variances)
         elif program.loss == "deviations":
             weights = program.slopes(np.maximum(variances, 1e-300))
     return *answer, best

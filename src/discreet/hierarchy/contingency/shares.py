@@ -250,6 +250,13 @@ class Program:
             return self.totals
         return np.where(self.weights > 0, self.totals / 2 / np.sqrt(variances), 0.0)
 
+    def heavier(self, weights: Floats, variances: Floats) -> Floats:
+        """Raise the weights ``(kinds, asked)`` of variances where the weighted variance is near the largest one."""
+        mask = self.weights > 0
+        scaled = np.where(mask, self.weights * variances, 0.0)
+        made = weights * (scaled / scaled.max()) ** 1.5
+        return np.asarray(made / (made[mask] / self.weights[mask]).sum())
+
     def precision(self, shares: Floats, base: Floats, *, least: float = 1e-12) -> Floats:
         """Return the precision of each interaction by kind of region, ``(kinds, interactions)``, above 0.
 
@@ -316,10 +323,10 @@ def best_shares(
     start: Floats | None = None,
     fixed: Floats | None = None,
     least: float = 0.0,
+    patience: int,
     tol: float = 2e-4,
     steps: int = 3000,
-    patience: int = 150,
-) -> tuple[Floats, float]:
+) -> Floats:
     """Find shares of measured marginals in regions of each kind.
 
     Where no step meets the caps, the shares need not. At most `steps` passes over kinds of regions times
@@ -334,32 +341,30 @@ def best_shares(
     prices
         ``(kinds,)``: prices of leaves to begin with, 0 for other kinds.
     pushes
-        ``(kinds, asked)``: weights of variances to begin with, for the largest one.
+        ``(kinds, asked)``: weights of variances to begin with, for the largest one or the caps.
     start
         ``(kinds, measured)``: shares to begin with; nothing that is 0 there gets a share.
     fixed
         ``(kinds,)``: budget of a region of each kind, where levels have stated parts.
     least
         Lower bound of the loss: the search ends near it.
-    tol, steps, patience
-        How near, and after how many steps at the latest, in all and without progress.
+    patience, tol, steps
+        After how many steps without progress the search ends, how near, and after how many in all.
 
     Returns
     -------
-    shares : ndarray
-        ``(kinds, measured)``; the sum along each path is at most 1.
-    loss : float
-        Loss for a budget of 1.
+    ndarray
+        Shares ``(kinds, measured)``; the sum along each path is at most 1.
     """
     kinds, base = program.kinds, program.bought(measured)
     ends, price = kinds.ends, np.where(kinds.ends, prices, 0.0)
     shares = np.full((len(kinds.parents), len(measured)), 1.0) if start is None else start.copy()
     shares /= kinds.down(shares.sum(axis=1))[ends].max()
     mask = program.weights > 0
-    slope = pushes
-    limits = np.zeros_like(pushes)
     degree = {"deviations": 0.5}.get(program.loss, 1.0) * (2 if program.squared else 1)
     power = 1 / (1 + degree) if not program.squared else 1 / (1 + degree / 2) / 1.5
+    # Where one share alone decides on a variance, a weight that is multiplied by this power of it meets a cap at once.
+    newton = 1 / power / (2 if program.squared else 1)
     best, low, since = shares, math.inf, 0
     usable = False
     for step in range(steps):
@@ -375,23 +380,19 @@ def best_shares(
         # The constraint is neared slowly: a little beyond it is accepted, and mended by equal parts.
         fits = bool((variances[mask] <= program.caps * 1.002).all())
         if not step or (fits and (loss < low or not usable)):
-            since = step if loss < low * (1 - tol / 10) or not usable else since
+            since = step if loss < low * (1 - tol / 100) or not usable else since
             best, low, usable = feasible, loss, fits
         if fits and (loss <= least * (1 + tol) or step - since > patience):
             break
         if program.loss == "worst":
-            scaled = np.where(mask, program.weights * variances, 0.0)
-            worse = np.where(mask, slope / np.where(mask, program.weights, 1.0), 0.0)
-            worse *= (scaled / scaled.max()) ** 0.5
-            slope = worse / worse.sum() * program.weights
+            push = pushes = program.heavier(pushes, variances)
         else:
-            slope = program.slopes(variances)
-        push = slope
+            push = program.slopes(variances)
         if math.isfinite(program.caps):
             # A little less than the constraint, so that the search ends inside of it; each may come to hold back later.
             ratio = np.where(mask, variances / (0.999 * program.caps), 0.0)
-            limits = np.maximum(limits, 1e-6 * slope) * np.clip(ratio, 0.8, 1.25)
-            push = slope + limits
+            pushes = np.maximum(pushes, 1e-2 * push) * np.clip(ratio**newton, 0.8, 1.6)
+            push = push + pushes
         gain = program.pull((push / kinds.count[:, None]) @ program.entry, spread) @ base.T
         if program.squared:
             gain = gain * 2 * feasible
@@ -404,7 +405,7 @@ def best_shares(
         # Scaled first: next to nothing is paid where a region is hardly measured.
         gain = np.maximum(gain / gain.max(), 0.0) / paid[:, None]
         shares = feasible * (gain / gain.max()) ** power
-    return best, low
+    return np.asarray(best)
 
 
 def whole_shares(
