@@ -19,10 +19,11 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.bounds.local import Plan
+from discreet.metricdp.bounds.local import TUNING, Plan
 from discreet.metricdp.design import Interrupted
+from discreet.metricdp.kernels import REPORTS_PER_BLOCK
 from discreet.metricdp.kernels import primal_dual as _kernels
-from discreet.metricdp.kernels.primal_dual_step import LANES, move, pull, push
+from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
@@ -276,7 +277,7 @@ def test_what_vector_instructions_compute_is_what_python_computes() -> None:
     n, m = 5, 4
     ends = np.array([[0, 1], [1, 2], [0, 4], [3, 4]], dtype=np.int32)
     sizes = (n, n, 2 * m, 2 * m, n, 1, n, n, n, n)
-    tables = [(rng.random((rows, LANES)) - 0.3).astype(np.float32) for rows in sizes]
+    tables = [(rng.random((rows, REPORTS_PER_BLOCK)) - 0.3).astype(np.float32) for rows in sizes]
     again = [table.copy() for table in tables]
     a, rates = np.float32(0.6), (np.float32(0.3), np.float32(0.25), np.float32(0.75))
 
@@ -422,7 +423,7 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
     listed = []
     for least in (0.0, 0.3, 1e9):
-        monkeypatch.setattr(method, "LEAST_PRICE", least)
+        monkeypatch.setattr(method, "BOUND_TUNING", TUNING._replace(least_price=least))
         found = PrimalDual(iterations=300).solve(part, PartLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None

@@ -363,8 +363,8 @@ MUTANTS = (
     Mutant(
         "a budget printed too small",
         "core/printed.py",
-        find="return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_most(value, 7)",
-        replace="return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_least(value, 7)",
+        find="return _short_or_rounded(value, at_most)",
+        replace="return _short_or_rounded(value, at_least)",
         breaks="the printed claim is stronger than the proven one",
         tests=("tests/core/test_exact.py::test_fractions_print_exactly_or_rounded_up",),
     ),
@@ -748,7 +748,7 @@ MUTANTS = (
     Mutant(
         "a direction without a square",
         "core/spaces/check_distances.py",
-        find="(np.abs(points).max(axis=1) < _MIN_LARGEST_COORDINATE).any()",
+        find="(np.abs(points).max(axis=1) < 1 / _LIMITS.extent).any()",
         replace="(np.abs(points).max(axis=1) == 0).any()",
         breaks="angles that are nan, above which no distance is",
         tests=(
@@ -1187,7 +1187,7 @@ MUTANTS = (
     Mutant(
         "lengths of any size are lengths",
         "core/spaces/check_distances.py",
-        find="wrong += int((stored < 0).sum() + (stored >= _LARGEST).sum())",
+        find="wrong += int((stored < 0).sum() + (stored >= _LIMITS.length).sum())",
         replace="wrong += int((stored < 0).sum())",
         breaks="distances whose sums wrap pass",
         tests=(

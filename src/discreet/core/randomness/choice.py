@@ -325,10 +325,7 @@ def _exp_words(
 
 
 @lru_cache(maxsize=256)
-def _exp_table(
-    rate: Fraction, position: int, digits: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ends of ``exp(-rate digit 2^position)``, in units of ``2^-62``: lower and upper int64 ``(digits,)``."""
+def _exp_table(rate: Fraction, position: int, digits: int) -> NDArray[np.int64]:
+    """Return lower and upper ends of ``exp(-rate digit 2^position)``, in units of ``2^-62``: int64 ``(2, digits)``."""
     pairs = [exp_bracket(-rate * (digit << position), WORD_BITS) for digit in range(digits)]
-    lower, upper = np.array(pairs, dtype=np.int64).T
-    return lower, upper
+    return np.array(pairs, dtype=np.int64).T

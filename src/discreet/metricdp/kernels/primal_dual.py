@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel
-from discreet.metricdp.kernels.primal_dual_step import LANES, move, pull, push
+from discreet.metricdp.kernels import REPORTS_PER_BLOCK
+from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,8 +73,14 @@ def step(
     ends, shrink = constraints
     tau, sigma, rest, weight = sizes
     blocks, n, _ = tile.X.shape
-    primal, dual = np.zeros(LANES, dtype=np.float32), np.zeros(LANES, dtype=np.float32)
-    z, rows = np.zeros((n, LANES), dtype=np.float32), np.zeros((n, LANES), dtype=np.float32)
+    primal, dual = (
+        np.zeros(REPORTS_PER_BLOCK, dtype=np.float32),
+        np.zeros(REPORTS_PER_BLOCK, dtype=np.float32),
+    )
+    z, rows = (
+        np.zeros((n, REPORTS_PER_BLOCK), dtype=np.float32),
+        np.zeros((n, REPORTS_PER_BLOCK), dtype=np.float32),
+    )
     moved[:] = 0.0
     for b in range(blocks):
         x, x0, s, r, w, g = tile.X[b], tile.X0[b], tile.S[b], tile.R[b], tile.W[b], tile.G[b]
@@ -88,12 +95,12 @@ def step(
             both, both0 = (prices[2 * e], prices[2 * e + 1]), (prices0[2 * e], prices0[2 * e + 1])
             ends_z, ends_r, ends_g = (z[p], z[q]), (r[p], r[q]), (g[p], g[q])
             pull(both, both0, ends_z, ends_r, ends_g, shrink[e], (sigma, rest, weight), dual)
-        for v in range(LANES):
+        for v in range(REPORTS_PER_BLOCK):
             moved[0] += primal[v]
             moved[1] += dual[v]
     sums = np.zeros(n)
     for i in range(n):
-        for v in range(LANES):
+        for v in range(REPORTS_PER_BLOCK):
             sums[i] += rows[i, v]
     return sums
 
@@ -111,7 +118,7 @@ def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float
     for b in range(len(table)):
         new, old = table[b], before[b]
         for i in range(len(new)):
-            for v in range(LANES):
+            for v in range(REPORTS_PER_BLOCK):
                 d = new[i, v] - old[i, v]
                 total += d * d
                 kept = new[i, v] if new[i, v] > least else np.float32(0.0)
@@ -166,13 +173,13 @@ def largest_value(
         for i in range(n):
             # Signs that alternate without a pattern start near the eigenvector.
             sign = np.float32(1.0 if (i * 7919 + i * i * 31) % 13 < 6 else -1.0)
-            for v in range(LANES):
+            for v in range(REPORTS_PER_BLOCK):
                 v0[i, v] = sign
         for _ in range(rounds):
             v1[:] = np.float32(0.0)
             for e in range(len(shrink)):
                 i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-                for v in range(LANES):
+                for v in range(REPORTS_PER_BLOCK):
                     forth = s[i, v] * r[j, v] * a
                     back = s[j, v] * r[i, v] * a
                     p = forth * v0[i, v] - v0[j, v]
@@ -181,14 +188,14 @@ def largest_value(
                     v1[j, v] += back * q - p
             size[:] = 0.0
             for i in range(n):
-                for v in range(LANES):
+                for v in range(REPORTS_PER_BLOCK):
                     size[v] += v1[i, v] * v1[i, v]
-            for v in range(LANES):
+            for v in range(REPORTS_PER_BLOCK):
                 size[v] = np.sqrt(size[v])
             for i in range(n):
-                for v in range(LANES):
+                for v in range(REPORTS_PER_BLOCK):
                     v0[i, v] = v1[i, v] / np.float32(max(size[v], 1e-30))
-        for v in range(LANES):
+        for v in range(REPORTS_PER_BLOCK):
             most = max(most, size[v])
     return most
 
@@ -218,7 +225,7 @@ def flows(
         prices, r = L[b], R[b]
         for e in range(m):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            for v in range(LANES):
+            for v in range(REPORTS_PER_BLOCK):
                 p = max(prices[2 * e, v], zero) * np.float64(r[j, v])
                 q = max(prices[2 * e + 1, v], zero) * np.float64(r[i, v])
                 kept = p - a * q if p >= q else a * p - q

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from discreet.core.jit import disjoint
+from discreet.metricdp.kernels import REPORTS_PER_BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LANES", "move", "pull", "push"]
-
-LANES = 16
-"""Reports of a block: as many float32 numbers fill the widest vector register in use, of 512 bits."""
+__all__ = ["move", "pull", "push"]
 
 _SMALLEST_NORMAL_PRODUCT = np.float32(1e-30)
 """Magnitude below which a value is taken for 0: its products would be subnormal, which take a hundred times as long."""
@@ -37,7 +35,7 @@ def push(prices: Rows, r: Rows, g: Rows, a: np.float32) -> None:
 
     ``prices`` are the multipliers of the two directions, ``r`` the scales of ratios, ``a`` the factor ``e^-nats``.
     """
-    for v in range(LANES):
+    for v in range(REPORTS_PER_BLOCK):
         forth, back = prices[0][v] * r[1][v], prices[1][v] * r[0][v]
         g[0][v] += a * forth - back
         g[1][v] += a * back - forth
@@ -60,7 +58,7 @@ def pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     :func:`push`; ``z`` are the reflected points. Squares of the step are added to ``moved``.
     """
     sigma, rest, weight = rates
-    for v in range(LANES):
+    for v in range(REPORTS_PER_BLOCK):
         forth, back = prices[0][v], prices[1][v]
         new_forth = forth + sigma * (r[1][v] * (a * z[0][v] - z[1][v]))
         new_back = back + sigma * (r[0][v] * (a * z[1][v] - z[0][v]))
@@ -96,7 +94,7 @@ def move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     :data:`_SMALLEST_NORMAL_PRODUCT`; the point is added to ``rows``, and squares of the step to ``moved``.
     """
     tau, rest, weight = rates
-    for v in range(LANES):
+    for v in range(REPORTS_PER_BLOCK):
         old = x[v]
         new = old - tau * (w[v] + s[v] * (g[v] - level))
         new = max(new, np.float32(0.0))
