@@ -363,8 +363,8 @@ MUTANTS = (
     Mutant(
         "a budget printed too small",
         "core/printed.py",
-        find="return _short_or_rounded(value, at_most)",
-        replace="return _short_or_rounded(value, at_least)",
+        find="return _exact_or(at_most, value)",
+        replace="return _exact_or(at_least, value)",
         breaks="the printed claim is stronger than the proven one",
         tests=("tests/core/test_exact.py::test_fractions_print_exactly_or_rounded_up",),
     ),

@@ -112,10 +112,10 @@ def to_positive(value: Exact, field: str) -> Fraction:
     return number
 
 
-def to_measure(value: Exact, field: str, *, max_power: int = 300) -> Fraction:
+def to_measure(value: Exact, field: str, *, power: int = 300) -> Fraction:
     """Read `value`, a budget or a distance, as an exact fraction between 1e-300 and 1e300.
 
-    Powers of ten are at most `max_power`: the number and its inverse are then floats, for pages and filters.
+    Its power of ten is at most `power`: the number and its inverse are then floats, for pages and filters.
 
     Raises
     ------
@@ -123,9 +123,8 @@ def to_measure(value: Exact, field: str, *, max_power: int = 300) -> Fraction:
         For any other number, or anything that is not an exact number; `field` names the argument.
     """
     number = to_positive(value, field)
-    if not Fraction(1, 10**max_power) <= number <= 10**max_power:
-        expected = f"a number between 1e-{max_power} and 1e{max_power}"
-        raise InvalidProblemError(field, expected, "one beyond")
+    if not Fraction(1, 10**power) <= number <= 10**power:
+        raise InvalidProblemError(field, f"a number between 1e-{power} and 1e{power}", "one beyond")
     return number
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["ConstOPT"]
 
 _MAX_ROWS = 2_000_000
-"""Rows beyond which the program is not built."""
+"""Rows beyond which the program is not built: at 1,200 bytes a row HiGHS takes 2.4 GB for it."""
 
 
 @final
