@@ -471,14 +471,14 @@ class KAnonymity:
 DPGuarantee = PureDP | ApproxDP | ZeroConcentratedDP
 Guarantee = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP | KAnonymity
 
+_EPSILON_WITHOUT_PROTECTION = Fraction("6.907")
+"""Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
 
-def cautions(
-    guarantee: Guarantee,
-    length: Fraction = Fraction(1),
-    *,
-    epsilon_limit: Fraction = Fraction("6.907"),
-    rho_limit: int = 20,
-) -> list[str]:
+_RHO_WITHOUT_PROTECTION = 20
+"""For rho: a test of two Gaussian laws sqrt(2 rho) standard deviations apart is right 9,992 in 10,000 times."""
+
+
+def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
     """List sentences on what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
 
     Parameters
@@ -487,11 +487,6 @@ def cautions(
         The guarantee.
     length
         Distance of the nearest secrets, for a metric guarantee.
-    epsilon_limit
-        Epsilon above which nobody is protected, ln 999: a guess may be right more than 999 times in 1,000.
-    rho_limit
-        Rho from which nobody is protected: a test of two Gaussian laws sqrt(2 rho) standard deviations apart is right
-        9,992 in 10,000 times.
 
     Examples
     --------
@@ -504,10 +499,10 @@ def cautions(
     if isinstance(guarantee, KAnonymity):
         return sentences
     if isinstance(guarantee, ZeroConcentratedDP):
-        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= rho_limit
+        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_WITHOUT_PROTECTION
     else:
         name, amount = "epsilon", guarantee.epsilon
-        weak = guarantee.epsilon * length > epsilon_limit
+        weak = guarantee.epsilon * length > _EPSILON_WITHOUT_PROTECTION
     if weak:
         unit = getattr(guarantee, "unit", "")
         parameter = f"{name.capitalize()} {decimal_up(amount)}{unit and f' per {unit}'}"

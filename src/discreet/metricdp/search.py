@@ -76,15 +76,13 @@ _LIMITS = _Limits()
 _CHEAP_METHODS: tuple[Method, ...] = (Exponential(), PlanarLaplace(), TailsAndHub())
 """Methods without a search, which always run: no design loses more than the best of their channels."""
 
-
 MetricDesign = Design[Problem, Multipliers]
 
 
 def negligible_loss(cost: NDArray[np.float64], *, share: float = 2.0**-40) -> float:
     """Return the gap that counts as reached, in the unit of the costs ``(n, n_reports)``.
 
-    It is a `share` of the loss of the best constant report: rounding alone adds as much, and for an optimum of e^-1000
-    no relative gap could be reached. Linear.
+    A `share` of the loss of the best constant report: rounding adds as much, and e^-1000 has no relative gap. Linear.
     """
     return share * float(cost.sum(axis=0).min())
 
