@@ -440,7 +440,7 @@ def nowhere(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> No
 
 
 def finer(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
-    meta["space"]["scale_bits"] = 401
+    meta["space"]["scale_bits"] = lengths.MAX_SCALE_BITS + 1
     _redigest(meta, arrays)
 
 
@@ -461,7 +461,7 @@ def _redigest(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> 
         ("grid", elsewhere, "points: expected the centers of the cells"),
         ("grid", great_circles, "a positive side, and of a grid alone"),
         ("grid", nowhere, "metric: expected one of"),
-        ("grid", finer, "scale_bits: expected an integer from 0 to 400"),
+        ("grid", finer, "scale_bits: expected an integer from 0 to 300"),
     ],
 )
 def test_a_large_space_that_no_constructor_makes_is_refused(

@@ -6,6 +6,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from discreet.core.guarantee import (
     ZeroConcentratedDP,
 )
 from discreet.ledger import Ledger
+from discreet.ledger import file as ledger_file
 from ledgers import PERSON, finish, make, names_in, start
 
 if TYPE_CHECKING:
@@ -223,7 +225,7 @@ def test_a_ledger_that_nobody_may_write_refuses_the_release(tmp_path: Path) -> N
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("discreet.ledger.file._LOCK_SECONDS", 0.05)
+            patch.setattr(ledger_file, "_connect", partial(ledger_file._connect, lock_seconds=0.05))
             with pytest.raises(BudgetError, match="locked; nothing may be released"):
                 ledger.reserve("census", PureDP(1, neighbors=PERSON))
     assert ledger.history("census") == ()

@@ -8,12 +8,14 @@ import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.ledger import Ledger
+from discreet.ledger import file as ledger_file
 from ledgers import ONE, finish, make, names_in, start
 
 if TYPE_CHECKING:
@@ -285,7 +287,7 @@ def test_an_error_while_lines_are_read_leaves_no_lock(
     monkeypatch.setattr(
         sqlite3, "connect", lambda *given, **named: true(*given, factory=Failing, **named)
     )
-    monkeypatch.setattr("discreet.ledger.file._LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(ledger_file, "_connect", partial(ledger_file._connect, lock_seconds=0.1))
     with pytest.raises(TypeError) as caught:
         ledger.begin_reading(ID)
     assert ledger.free(ID)

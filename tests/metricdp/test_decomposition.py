@@ -334,7 +334,7 @@ def test_no_pairs_no_rows() -> None:
 def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MAX_PROGRAM_ROWS", 100)
+    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(rows=100))
     part = road()
     found = Benders(3).solve(part, TIGHT)
     assert found.multipliers is not None
@@ -358,7 +358,7 @@ def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
 def test_without_master_and_without_steps_the_anchor_and_its_blocks_are_what_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MAX_PROGRAM_ROWS", 100)
+    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(rows=100))
     without = SimpleNamespace(solve=lambda *_: None)
     monkeypatch.setattr(module, "PrimalDual", lambda **_: without)
     space = MetricSpace.grid(3, 3, cell=1, unit="km")
@@ -447,7 +447,7 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
 def test_very_many_secrets_are_designed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 10)
     monkeypatch.setattr(local, "_REPORTS_PER_TILE", 4)
-    monkeypatch.setattr(local, "_TUNING", local._TUNING._replace(max_state_bytes=40_000))
+    monkeypatch.setattr(local, "TUNING", local.TUNING._replace(max_state_bytes=40_000))
     prior = np.arange(1.0, 21.0) ** 2
     space = MetricSpace.grid(4, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())

@@ -216,7 +216,7 @@ def test_secrets_at_one_place_are_bounded() -> None:
 def test_too_little_memory_shortens_the_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     costs, edges, epsilon = instance(600, n=200)
     wide = local_bound(costs, edges, epsilon, gap=0.05)
-    monkeypatch.setattr(local, "_TUNING", local._TUNING._replace(max_state_bytes=1_200_000))
+    monkeypatch.setattr(local, "TUNING", local.TUNING._replace(max_state_bytes=1_200_000))
     narrow = local_bound(costs, edges, epsilon, gap=0.05)
     assert narrow.reach < wide.reach
     assert narrow.multipliers < wide.multipliers

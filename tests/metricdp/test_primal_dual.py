@@ -19,7 +19,7 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.bounds.local import Plan
+from discreet.metricdp.bounds.local import TUNING, Plan
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.kernels import primal_dual as _kernels
 from discreet.metricdp.kernels.primal_dual_step import move, pull, push
@@ -423,7 +423,7 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
     listed = []
     for least in (0.0, 0.3, 1e9):
-        monkeypatch.setattr(method, "LEAST_PRICE", least)
+        monkeypatch.setattr(method, "BOUND_TUNING", TUNING._replace(least_price=least))
         found = PrimalDual(iterations=300).solve(part, PartLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None

@@ -364,7 +364,7 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
         return Plan(near, graph, part.epsilon, farthest=2.0, max_share=most_held).reach
 
     assert (reach(1.0), reach(0.01)) == (2.0, np.inf)
-    small.setattr(local, "_TUNING", local._TUNING._replace(max_state_bytes=1))
+    small.setattr(local, "TUNING", local.TUNING._replace(max_state_bytes=1))
     assert reach(0.01) == 1.0
 
 

@@ -182,16 +182,16 @@ MUTANTS = (
     Mutant(
         "an upper bracket rounded down",
         "core/randomness/choice.py",
-        find="_product(upper, table_high[digits]) + np.uint64(1), one)",
-        replace="_product(upper, table_high[digits]), one)",
+        find="scaled_product(upper, table_high[digits]) + 1, 1 << WORD_BITS)",
+        replace="scaled_product(upper, table_high[digits]), 1 << WORD_BITS)",
         breaks="rounding in the wrong direction: the bracket may miss the number",
         tests=("tests/core/randomness/test_choice.py::test_machine_words_bracket_exp",),
     ),
     Mutant(
         "far scores count as nearer ones",
         "core/randomness/choice.py",
-        find="far = min(math.ceil(_WORD / rate), _LARGEST_DEFICIT)",
-        replace="far = min(math.ceil(_WORD / rate / 16), _LARGEST_DEFICIT)",
+        find="far = min(math.ceil(WORD_BITS / rate), _LARGEST_DEFICIT)",
+        replace="far = min(math.ceil(WORD_BITS / rate / 16), _LARGEST_DEFICIT)",
         breaks="the law has a floor, which the scores of others move",
         tests=("tests/core/randomness/test_choice.py::test_one_score_may_dominate_many",),
     ),
@@ -363,8 +363,8 @@ MUTANTS = (
     Mutant(
         "a budget printed too small",
         "core/printed.py",
-        find="return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_most(value, 7)",
-        replace="return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_least(value, 7)",
+        find="return _exact_or(at_most, value)",
+        replace="return _exact_or(at_least, value)",
         breaks="the printed claim is stronger than the proven one",
         tests=("tests/core/test_exact.py::test_fractions_print_exactly_or_rounded_up",),
     ),
@@ -740,15 +740,15 @@ MUTANTS = (
     Mutant(
         "longer numbers are read than the standalone verifier reads",
         "core/exact.py",
-        find="_MAX_DIGITS = 1_000\n",
-        replace="_MAX_DIGITS = 1_001\n",
+        find="max_digits: int = 1_000",
+        replace="max_digits: int = 1_001",
         breaks="a file of one number has two meanings",
         tests=("tests/core/test_exact.py::test_a_number_that_would_fill_the_memory_is_refused",),
     ),
     Mutant(
         "a direction without a square",
         "core/spaces/check_distances.py",
-        find="(np.abs(points).max(axis=1) < _MIN_LARGEST_COORDINATE).any()",
+        find="(np.abs(points).max(axis=1) < 1 / _LIMITS.extent).any()",
         replace="(np.abs(points).max(axis=1) == 0).any()",
         breaks="angles that are nan, above which no distance is",
         tests=(
@@ -858,8 +858,8 @@ MUTANTS = (
     Mutant(
         "a table of the exponential off by one digit",
         "core/channels/decay.py",
-        find="exp_floor(-self.rate * (digit << 8 * place), DECAY_BITS)",
-        replace="exp_floor(-self.rate * (digit << 8 * place) - self.rate, DECAY_BITS)",
+        find="exp_floor(-self.rate * (digit << 8 * place), WORD_BITS)",
+        replace="exp_floor(-self.rate * (digit << 8 * place) - self.rate, WORD_BITS)",
         breaks="off by one in a table: each digit counts one unit more",
         tests=(
             "tests/core/channels/test_decay.py::test_values_are_those_of_the_specification_and_within_its_error",
@@ -867,11 +867,11 @@ MUTANTS = (
     ),
     Mutant(
         "a product without its carry",
-        "core/channels/decay.py",
-        find="middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> _HALF_BITS)",
+        "core/randomness/inversion.py",
+        find="middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> half)",
         replace="middle = p1 * q0 + p0 * q1",
         breaks="the floor of a product is one too small at times, and proofs of equality fail",
-        tests=("tests/core/channels/test_decay.py::test_products_are_those_of_integers",),
+        tests=("tests/core/randomness/test_inversion.py::test_products_are_those_of_integers",),
     ),
     Mutant(
         "the highest digit of a length is dropped",
@@ -1187,7 +1187,7 @@ MUTANTS = (
     Mutant(
         "lengths of any size are lengths",
         "core/spaces/check_distances.py",
-        find="wrong += int((stored < 0).sum() + (stored >= _LARGEST).sum())",
+        find="wrong += int((stored < 0).sum() + (stored >= _LIMITS.length).sum())",
         replace="wrong += int((stored < 0).sum())",
         breaks="distances whose sums wrap pass",
         tests=(

@@ -88,7 +88,7 @@ MUTANTS = (
     Mutant(
         "a dictionary is not expanded",
         "tables/sizes.py",
-        find="return chunk.cells * _BYTES_PER_TEXT_CELL + chunk.uncompressed",
+        find="return chunk.cells * BYTES.per_cell + chunk.uncompressed",
         replace="return chunk.uncompressed",
         breaks="three megabytes take gigabytes once they are read",
         tests=("tests/tables/test_sizes.py::test_the_studio_refuses_a_dictionary_that_expands",),

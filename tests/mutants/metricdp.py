@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "a price without its growth",
         "metricdp/verify.py",
-        find="growth[length] = exp_ceil(min(x, _MAX_EXPONENT_IN_NATS), _EXPONENTIAL_BITS)",
-        replace="growth[length] = 1 << _EXPONENTIAL_BITS",
+        find="growth[length] = exp_ceil(min(x, _MAX_EXPONENT_IN_NATS), FRACTIONAL_BITS)",
+        replace="growth[length] = 1 << FRACTIONAL_BITS",
         breaks="a multiplier costs less than it does: a lower bound that is not proved",
         tests=("tests/metricdp/test_verify.py::test_the_bound_is_that_of_the_multipliers",),
     ),

@@ -273,21 +273,18 @@ def codings(values: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return stored, np.array([first[text] for text in values.texts], dtype=np.int64)
 
 
-MAX_COUNTS_IN_MEMORY = 2_000_000
-"""Class counts in memory at a time."""
-
-
 def failing_of(
     model: PrivacyModel,
     labels: NDArray[np.int64],
     codes: NDArray[np.int64],
     rows: NDArray[np.int64],
     whole: tuple[int, ...],
+    *,
+    max_counts: int = 2_000_000,
 ) -> int:
     """Count the classes that fail a model.
 
-    Returns the number of classes. A sort of the pairs; a table of classes and values is in memory up to
-    `MAX_COUNTS_IN_MEMORY` entries.
+    Returns the number of classes. A sort of the pairs, and tables of `max_counts` entries.
 
     Parameters
     ----------
@@ -298,6 +295,8 @@ def failing_of(
         missing value is -1.
     whole
         Rows of the table with each value.
+    max_counts
+        Counts of a class and a value that are in memory at a time: 16 MB.
 
     Examples
     --------
@@ -314,7 +313,7 @@ def failing_of(
     order = np.argsort(labels, kind="stable")
     labels, codes, rows = labels[order], codes[order], rows[order]
     classes, width = int(labels.max(initial=-1)) + 1, len(whole)
-    step, failing = max(1, MAX_COUNTS_IN_MEMORY // width), 0
+    step, failing = max(1, max_counts // width), 0
     for low in range(0, classes, step):
         begin, end = np.searchsorted(labels, [low, low + step])
         table = np.zeros((min(step, classes - low), width), dtype=np.int64)

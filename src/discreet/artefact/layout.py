@@ -38,6 +38,7 @@ __all__ = [
 
 FORMAT = "discreet.artefact"
 SCHEMA_VERSION = 1
+"""Version of the fields and members of a file, of every kind; others are refused."""
 
 PARTS = ("report", "source", "target", "value")
 """The fields of multipliers, each a member."""

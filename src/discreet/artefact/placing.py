@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "OWNER_RIGHTS",
     "beside",
     "fill",
     "keep",
@@ -28,7 +29,7 @@ __all__ = [
     "unwritable",
 ]
 
-OWNER_RIGHTS = 0o600
+OWNER_RIGHTS = stat.S_IRUSR | stat.S_IWUSR
 """Permissions of a file that its owner alone may read."""
 
 

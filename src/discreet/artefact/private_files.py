@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from discreet.artefact.placing import OWNER_RIGHTS
 from discreet.core.errors import InvalidProblemError
 from discreet.core.system import is_foreign, lock, may_be_written_by_others, sync_folder
 
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Held", "default_folder", "locked", "locked_file", "read_private", "write_private"]
 
-_MAX_LOCK_TRIES = 100
-"""Locks that are made where each is removed before it is held."""
-
-_OWNER = stat.S_IRUSR | stat.S_IWUSR
 # Windows has none of the three; there a link needs a right of its own to be made.
 _NO_LINK, _NO_WAIT, _NO_CHILD = (
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")
@@ -81,7 +78,7 @@ def write_private(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_RIGHTS)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -187,13 +184,15 @@ def locked_file(path: Path, *, most: int) -> Iterator[Held]:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[Callable[[], bool]]:
+def locked(path: Path, *, max_tries: int = 100) -> Iterator[Callable[[], bool]]:
     """Lock a file: other processes wait. The system releases the lock when the process ends, however it ends.
 
     Parameters
     ----------
     path
         The file; the lock is a file beside it, for the file itself is replaced.
+    max_tries
+        Locks that are made where each is removed before it is held: only a program at fault removes so many.
 
     Yields
     ------
@@ -207,11 +206,11 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
     """
     beside = path.with_name(f".{path.name}.lock") if path.name else path
     with contextlib.ExitStack() as stack:
-        for _ in range(_MAX_LOCK_TRIES):
+        for _ in range(max_tries):
             try:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 flags = os.O_RDWR | os.O_CREAT | _NO_LINK | _NO_CHILD
-                handle = os.open(beside, flags, _OWNER)
+                handle = os.open(beside, flags, OWNER_RIGHTS)
             except OSError as error:
                 raise _unwritable(path, error) from None
             # Closing gives the lock back.

@@ -10,6 +10,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.spaces.inputs import unit_name
 from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.lengths import MAX_SCALE_BITS
 from discreet.core.spaces.metric import METRICS
 from discreet.core.spaces.points import PointLengths
 
@@ -22,14 +23,8 @@ __all__ = ["check_bits", "credible", "lattice_lengths", "space_facts"]
 
 _KNOWN = (*METRICS, "grid", "graph", "matrix")
 
-_MAX_SCALE_BITS = 400
-"""Larger than the scale of any space, in bits."""
-
 _FARTHEST = 1 << 31
 """Rows and columns of a lattice are fewer: squares of their differences then fit 64 bits."""
-
-_CENTER_TOLERANCE = 1e-9
-"""Largest error of a center's coordinates, relative to the extent: they are rounded floats."""
 
 
 def credible(space: MetricSpace) -> MetricSpace:
@@ -100,17 +95,17 @@ def check_bits(bits: object) -> int:
 
     To be called before a power of two is formed with it.
     """
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= _MAX_SCALE_BITS:
-        raise InvalidProblemError(
-            "scale_bits", f"an integer from 0 to {_MAX_SCALE_BITS}", "another"
-        )
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= MAX_SCALE_BITS:
+        raise InvalidProblemError("scale_bits", f"an integer from 0 to {MAX_SCALE_BITS}", "another")
     return bits
 
 
-def _are_centers(points: NDArray[np.float64], lattice: LatticeLengths) -> bool:
+def _are_centers(
+    points: NDArray[np.float64], lattice: LatticeLengths, *, tolerance: float = 1e-9
+) -> bool:
     """Test whether points ``(n, 2)``, x and y, are the centers of the lattice's cells up to a translation.
 
-    A relative tolerance of `_CENTER_TOLERANCE` of the extent is allowed. ``O(n)``.
+    Coordinates are rounded floats: their error may be `tolerance` of the extent. ``O(n)``.
     """
     centers = lattice.places[:, ::-1] * float(lattice.cell)
     if points.shape != centers.shape or not np.isfinite(points).all():
@@ -118,4 +113,4 @@ def _are_centers(points: NDArray[np.float64], lattice: LatticeLengths) -> bool:
     off = points - centers
     off = np.abs(off - off[0])
     extent = max(float(np.abs(points).max()), float(np.abs(centers).max()))
-    return bool(off.max() <= _CENTER_TOLERANCE * extent)
+    return bool(off.max() <= tolerance * extent)

@@ -39,12 +39,6 @@ __all__ = [
 Exact = int | float | str | Decimal | Fraction
 """What a caller may write for an exact parameter."""
 
-_MAX_DIGITS = 1_000
-"""The largest power of ten that a number may be written with, and the most characters of its text."""
-
-_LARGEST_MEASURE = 10**300
-"""No budget and no radius is larger, nor smaller than its inverse: pages and filters know them as floats."""
-
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
 
 FRACTIONAL_BITS = 128
@@ -118,10 +112,10 @@ def to_positive(value: Exact, field: str) -> Fraction:
     return number
 
 
-def to_measure(value: Exact, field: str) -> Fraction:
+def to_measure(value: Exact, field: str, *, power: int = 300) -> Fraction:
     """Read `value`, a budget or a distance, as an exact fraction between 1e-300 and 1e300.
 
-    Both the number and its inverse are then floats.
+    Its power of ten is at most `power`: the number and its inverse are then floats, for pages and filters.
 
     Raises
     ------
@@ -129,8 +123,8 @@ def to_measure(value: Exact, field: str) -> Fraction:
         For any other number, or anything that is not an exact number; `field` names the argument.
     """
     number = to_positive(value, field)
-    if not Fraction(1, _LARGEST_MEASURE) <= number <= _LARGEST_MEASURE:
-        raise InvalidProblemError(field, "a number between 1e-300 and 1e300", "one beyond")
+    if not Fraction(1, 10**power) <= number <= 10**power:
+        raise InvalidProblemError(field, f"a number between 1e-{power} and 1e{power}", "one beyond")
     return number
 
 
@@ -140,12 +134,14 @@ def _shown(anything: object, *, max_characters: int = 40) -> str:
     return repr(shown)[: max_characters + 2]
 
 
-def _from_text(text: str) -> Fraction:
+def _from_text(text: str, *, max_digits: int = 1_000) -> Fraction:
     """Read text that may come from anybody: its length first, then its power of ten, then the number.
+
+    Neither the length nor the power exceeds `max_digits`, whose integer takes 400 bytes.
 
     Raises OverflowError if one of the first two is too large, ValueError for no number.
     """
-    if len(text) > _MAX_DIGITS or abs(int(text.lower().partition("e")[2] or 0)) > _MAX_DIGITS:
+    if len(text) > max_digits or abs(int(text.lower().partition("e")[2] or 0)) > max_digits:
         # 1e999999999 is short, and its integer would fill the memory.
         raise OverflowError
     return Fraction(text)

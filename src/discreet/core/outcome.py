@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import cautions
-from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts, optimum
+from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts, one_line, optimum
 from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
@@ -54,9 +54,6 @@ DiagnosticsT = TypeVar("DiagnosticsT")
 
 FOR_THE_CURATOR = "computed from the original: for the curator, not for publication"
 """Line that ends the printed diagnostics of an anonymization."""
-
-_MAX_TEXT_CHARACTERS = 400
-"""Characters of a result that has no view of its own."""
 
 
 def versions() -> dict[str, str]:
@@ -337,7 +334,7 @@ class Release(Generic[ResultT]):
             + (("from a seeded source: not private",) * self.provenance.seeded),
             picture=str(shown())
             if callable(shown)
-            else f"<p>{escape(repr(self.result)[:_MAX_TEXT_CHARACTERS])}</p>",
+            else f"<p>{escape(one_line(repr(self.result)))}</p>",
             certificate=self.certificate,
             verified=was_verified(self),
             details=_assumed(self.provenance),

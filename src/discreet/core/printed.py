@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 from discreet.core.exact import float_floor
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -63,11 +63,8 @@ Number = float | Fraction | None
 _MAX_WHOLE_DIGITS = sys.float_info.dig
 """Digits up to which the integer part of a number is printed in full, without an exponent: those of a float, 15."""
 
-_MAX_DECIMAL_CHARACTERS = 12
-"""Characters up to which a budget is printed exactly."""
-
 MAX_LISTED = 10
-"""Rows, or other items, that a message lists, unless said otherwise."""
+"""Rows, or other items, that a message lists by default: enough to see what they share, on few lines of a terminal."""
 
 
 def one_line(value: object, most: int = 1_000) -> str:
@@ -437,8 +434,7 @@ def decimal_up(value: Fraction) -> str:
 
     A longer one is rounded up to 7 significant digits, which is the weaker and so still true claim.
     """
-    exact = decimal(value)
-    return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_most(value, 7)
+    return _exact_or(at_most, value)
 
 
 def decimal_down(value: Fraction) -> str:
@@ -446,8 +442,13 @@ def decimal_down(value: Fraction) -> str:
 
     A longer one is rounded down to 7 significant digits, with commas between thousands; the integer part stays whole.
     """
+    return _exact_or(at_least, value)
+
+
+def _exact_or(rounded: Callable[[Fraction, int], str], value: Fraction, *, most: int = 12) -> str:
+    """Format a budget exactly if that has at most `most` characters, else as `rounded` to 7 significant digits does."""
     exact = decimal(value)
-    return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_least(value, 7)
+    return exact if len(exact) <= most else rounded(value, 7)
 
 
 def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> str:

@@ -23,6 +23,7 @@ _RADIUS_PER_ROOT = 0.36
 """Radius of the city in km for each root of the number of junctions: about 2.5 junctions in a square kilometer."""
 
 _MIN_JUNCTIONS = 30
+"""Junctions of the smallest city: enough for a core, a river and bridges."""
 
 
 def freeze_arrays(record: Any) -> None:  # noqa: ANN401 - a frozen dataclass of any fields

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.printed import positions
+from discreet.core.spaces.geography import EARTH_RADIUS_KM
 from discreet.datasets.choices import topic_edges
 from discreet.datasets.city import made_city
 from discreet.datasets.microdata import made_patients
@@ -19,9 +20,6 @@ __all__ = ["first_files"]
 _COUNTIES = {"North": ("Ash", "Birch"), "South": ("Cedar", "Dale", "Elm")}
 _TOWN = (41.89, 12.48)
 """Latitude and longitude of the middle of the city."""
-
-_KM_PER_DEGREE = 111.195
-"""Kilometers of a degree of latitude, on a sphere of the mean radius of the earth."""
 
 _PLACES = (
     "bridge",
@@ -68,7 +66,7 @@ def first_files(seed: int = 7) -> dict[str, str]:
         people += [(state, county, f"h{household:04d}")] * size
     clients, candidates, _ = topic_edges(1000, 120, 1, seed=seed)
     nodes, edges = made_city(60, seed=seed).tables()
-    north, east = np.array(nodes["y"]) / _KM_PER_DEGREE, np.array(nodes["x"]) / _KM_PER_DEGREE
+    north, east = np.degrees([nodes["y"], nodes["x"]]) / EARTH_RADIUS_KM
     east /= np.cos(np.radians(_TOWN[0]))
     meters = positions(1000 * np.array(edges["length"]), 1).tolist()
     return {

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["APPLICATION_ID", "FORMAT_VERSION", "damaged", "fill", "transaction"]
 
-APPLICATION_ID = 0x64635F6C
+APPLICATION_ID = int.from_bytes(b"dc_l", "big")
+"""Number by which SQLite tells the kind of the file."""
+
 FORMAT_VERSION = 3
-_LOCK_SECONDS = 30.0
-"""Seconds to wait for another process's transaction; each takes some milliseconds."""
+"""Version that is written; versions 1 and 2 are read, and become this one with the next line."""
 
 
 @contextmanager
@@ -169,11 +170,14 @@ def _refused(path: Path, expected: str, got: str | None) -> InvalidProblemError:
 
 
 @contextmanager
-def _connect(path: Path) -> Iterator[sqlite3.Connection]:
-    """Connect so that transactions are begun by hand and are on the disk when they end."""
+def _connect(path: Path, *, lock_seconds: float = 30.0) -> Iterator[sqlite3.Connection]:
+    """Connect so that transactions are begun by hand and are on the disk when they end.
+
+    Another process's transaction, which takes some milliseconds, is waited for during `lock_seconds`.
+    """
     # "rw": a path that was mistyped must not become an empty ledger.
     address = f"{path.absolute().as_uri()}?mode=rw"
-    db = sqlite3.connect(address, uri=True, timeout=_LOCK_SECONDS, isolation_level=None)
+    db = sqlite3.connect(address, uri=True, timeout=lock_seconds, isolation_level=None)
     # Bytes that are not text must reach the comparison of hashes, which refuses them.
     db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.lp.benders import AddedRows
+from discreet.core.lp.program import HIGHS
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, constraint_matrix
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.blocks import Partition
 
 __all__ = ["Chains", "Envelopes", "Layout", "every_pair", "inner_pairs"]
-
-_MIN_ENVELOPE_VIOLATION = 1e-7
-"""Violation from which on an envelope becomes a row: a tenth of the violation that repair corrects."""
 
 
 @final
@@ -412,7 +410,7 @@ def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | Non
     terms = z / factor[:, None]
     chosen = terms.argmax(axis=0)
     largest = terms.max(axis=0)
-    if largest.sum() <= 1 + _MIN_ENVELOPE_VIOLATION:
+    if largest.sum() <= 1 + HIGHS.tolerance:
         return None
     used = np.flatnonzero(largest > 0)
     return used, chosen[used], 1 / factor[chosen[used]]
@@ -426,7 +424,7 @@ def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | Non
     """
     near = np.flatnonzero(np.isfinite(factor))
     terms = z[near] * factor[near, None]
-    if not len(near) or terms.min(axis=0).sum() >= 1 - _MIN_ENVELOPE_VIOLATION:
+    if not len(near) or terms.min(axis=0).sum() >= 1 - HIGHS.tolerance:
         return None
     chosen = near[terms.argmin(axis=0)]
     return np.arange(z.shape[1]), chosen, factor[chosen]

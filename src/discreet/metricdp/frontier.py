@@ -36,7 +36,7 @@ from discreet.metricdp.design import design
 from discreet.metricdp.methods.kernel import MIN_PROBABILITY
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.search import NEGLIGIBLE_LOSS_SHARE
+from discreet.metricdp.search import negligible_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -204,7 +204,7 @@ class _Chart:
 
         The first and the last come first. The caller has to :meth:`learn` the design before it takes the next index.
         """
-        negligible = NEGLIGIBLE_LOSS_SHARE * float(self.problem.cost.sum(axis=0).min())
+        negligible = negligible_loss(self.problem.cost)
         last = len(self.budgets) - 1
         yield from sorted({0, last})
         while len(self.designs) <= last:

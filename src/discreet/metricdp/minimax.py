@@ -337,12 +337,12 @@ class _Program:
         from scipy.sparse import csr_array, hstack, vstack
 
         from discreet.core.lp import LinearProgram, solve
-        from discreet.core.lp.program import SMALLEST_ENTRY
+        from discreet.core.lp.program import HIGHS
 
         matrix, upper = constraint_matrix(part, self.edges)
         losses = np.stack([cost.ravel() for cost in self.costs]) / self.scale
         # HiGHS drops such entries; bounds are proved without them.
-        losses[losses <= SMALLEST_ENTRY] = 0.0
+        losses[losses <= HIGHS.small_matrix_value] = 0.0
         n = matrix.shape[1]
         wide = hstack([matrix, csr_array((matrix.shape[0], 1))])
         above = csr_array(np.hstack([losses, -np.ones((len(losses), 1))]))

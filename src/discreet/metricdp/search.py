@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP
 
-__all__ = ["NEGLIGIBLE_LOSS_SHARE", "MetricDesign", "Search", "Trivial"]
+__all__ = ["MetricDesign", "Search", "Trivial", "negligible_loss"]
 
 
 class _Limits(NamedTuple):
@@ -73,15 +73,18 @@ class _Limits(NamedTuple):
 _LIMITS = _Limits()
 
 
-NEGLIGIBLE_LOSS_SHARE = 2.0**-40
-"""Gap that counts as reached, as a share of the loss of the best constant report: rounding alone adds as much, and for
-an optimum of e^-1000 no relative gap could be reached."""
-
 _CHEAP_METHODS: tuple[Method, ...] = (Exponential(), PlanarLaplace(), TailsAndHub())
 """Methods without a search, which always run: no design loses more than the best of their channels."""
 
-
 MetricDesign = Design[Problem, Multipliers]
+
+
+def negligible_loss(cost: NDArray[np.float64], *, share: float = 2.0**-40) -> float:
+    """Return the gap that counts as reached, in the unit of the costs ``(n, n_reports)``.
+
+    A `share` of the loss of the best constant report: rounding adds as much, and e^-1000 has no relative gap. Linear.
+    """
+    return share * float(cost.sum(axis=0).min())
 
 
 @final
@@ -261,8 +264,7 @@ class Search:
         self.witness = Multipliers.empty()
         self.lower = 0.0
         self._bound()
-        constant = float(whole.cost.sum(axis=0).min())
-        self.negligible = NEGLIGIBLE_LOSS_SHARE * constant
+        self.negligible = negligible_loss(whole.cost)
 
     def run(
         self,

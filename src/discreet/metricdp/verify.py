@@ -27,7 +27,7 @@ from discreet.core.channels.check_ratios import (
     row_sum_check,
 )
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_ceil, float_ceil, float_floor
+from discreet.core.exact import FRACTIONAL_BITS, exp_ceil, float_ceil, float_floor
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import Design
 from discreet.core.printed import decimal_up
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["Claim", "verify", "verify_channel"]
-
-_EXPONENTIAL_BITS = 128
-"""Fractional bits of an exponential."""
 
 _NO_PATH_LENGTH = 1 << 60
 """Length of a pair without a path: longer than any path of lengths below ``2^52`` within the library's sizes."""
@@ -482,7 +479,7 @@ def _lower_bound(
         ):
             if length not in growth:
                 x = epsilon * Fraction(length, 2**bound.scale_bits)
-                growth[length] = exp_ceil(min(x, _MAX_EXPONENT_IN_NATS), _EXPONENTIAL_BITS)
+                growth[length] = exp_ceil(min(x, _MAX_EXPONENT_IN_NATS), FRACTIONAL_BITS)
                 far[length] = x > _MAX_EXPONENT_IN_NATS
             if value and far[length]:
                 # The subtracted term exceeds the floats; no useful multiplier is so large.
@@ -490,7 +487,7 @@ def _lower_bound(
                 continue
             # A price rounded down is a valid price; only its negative term is rounded away from zero.
             rows[labels[s]][k] += price
-            rows[labels[t]][k] += -price * growth[length] >> _EXPONENTIAL_BITS
+            rows[labels[t]][k] += -price * growth[length] >> FRACTIONAL_BITS
     # The loss is at least 0.
     proven = max(Fraction(0), Fraction(sum(min(row) for row in rows)) / Fraction(2) ** bits)
     return float_floor(proven), misplaced

@@ -19,6 +19,7 @@ from discreet.core.extras import require
 from discreet.tables.dialect import repeated
 from discreet.tables.keys import key_text
 from discreet.tables.refusals import refused
+from discreet.tables.sizes import BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
     from discreet.tables.options import FileRequest
 
 __all__ = ["Labels", "labels_of", "read_foreign", "read_written_workbook", "with_whole_numbers"]
-
-_WORKBOOK_GROWS = 12
-"""Bytes in memory for one byte of a workbook's sheets, once they are read."""
-
-_BYTES_PER_CELL = 16
 
 
 @final
@@ -195,7 +191,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
         if kind != "portable":
             about = reader(str(path), metadataonly=True, **more)[1]
             cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
-            request.refuse_size(cells * _BYTES_PER_CELL, f", with {printed.count(cells)} cells")
+            request.refuse_size(cells * BYTES.per_cell, f", with {printed.count(cells)} cells")
         table, meta = reader(str(path), **more)
         labels = _labels_of_catalog(path, meta) if kind == "sas" else meta.variable_value_labels
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
@@ -275,7 +271,7 @@ def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
 
     with zipfile.ZipFile(file) as packed:
         size = sum(one.file_size for one in packed.infolist())
-    request.refuse_size(size * _WORKBOOK_GROWS, ", which unpacks to more")
+    request.refuse_size(size * BYTES.per_workbook_byte, ", which unpacks to more")
     book = openpyxl.load_workbook(file, data_only=request.row_by_row)
     names, sheet = [one.title for one in book.worksheets], request.options.sheet
     if not names:

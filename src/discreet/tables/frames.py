@@ -63,8 +63,6 @@ _FILES = (str, Path, UnquotedFile)
 ROW = "discreet row"
 """Column of our own: the position of a row."""
 
-_MAX_ROWS_LISTED = 10
-
 
 def frame_of(
     given: Any,  # noqa: ANN401 - anything

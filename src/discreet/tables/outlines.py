@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["group_numbers", "list_values", "read_outline", "write_outline"]
 
-MOST_VALUES = 5_000
-
 
 def read_outline(text: str, name: str) -> Tree:
     r"""Read a nested list.
@@ -76,8 +74,6 @@ def write_outline(tree: Tree) -> str:
 def list_values(values: Sequence[str], name: str) -> str:
     """Return different values as a text with one on each line.
 
-    At most `MOST_VALUES` values are listed.
-
     Raises
     ------
     InvalidProblemError
@@ -88,9 +84,14 @@ def list_values(values: Sequence[str], name: str) -> str:
     >>> list_values(["F", "M"], "sex").splitlines()
     ['F', 'M']
     """
-    if len(values) > MOST_VALUES:
-        raise refused("list-too-long", name, "more", instead="load a file")
+    _check_length(values, name, "load a file")
     return "\n".join(values)
+
+
+def _check_length(values: Sequence[str], name: str, instead: str, *, most: int = 5_000) -> None:
+    """Refuse more than `most` values, as many as fit the field of a page; `instead` is what to do with them."""
+    if len(values) > most:
+        raise refused("list-too-long", name, "more", instead=instead)
 
 
 def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) -> str:
@@ -126,9 +127,7 @@ def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) 
     for narrow, wide in pairwise(widths):
         if wide <= narrow or (wide / narrow).denominator != 1:
             raise refused("widths-multiples", name, f"{_plain(narrow)}, {_plain(wide)}")
-    if len(values) > MOST_VALUES:
-        instead = "publish it as a number, which needs no list"
-        raise refused("list-too-long", name, "more", instead=instead)
+    _check_length(values, name, "publish it as a number, which needs no list")
     try:
         # Exactly: three tenths divided by a tenth are three.
         ordered = sorted((to_fraction(value.strip(), name), value) for value in values)

@@ -97,12 +97,10 @@ class Recoding:
         for name, numbers in made["bins"]:
             if any(low >= high for low, high in pairwise(numbers)):
                 raise refused("recoding", "bins", f"others for {name}", form=_FORMS["bins"])
-        for rule, allowed in (("rounded", Fraction(0)), ("prefix", Fraction(1))):
-            for name, numbers in made[rule]:
-                is_number = rule != "prefix" or (
-                    numbers[0].denominator == 1 and 1 <= numbers[0] < _MAX_PREFIX
-                )
-                if numbers[0] < allowed or not numbers[0] or not is_number:
+        for rule in ("rounded", "prefix"):
+            for name, (number, *_) in made[rule]:
+                is_length = number.denominator == 1 and number < _MAX_PREFIX
+                if number <= 0 or (rule == "prefix" and not is_length):
                     raise refused("recoding", rule, f"another for {name}", form=_FORMS[rule])
         one_of = [name for rule in ("bins", "rounded", "prefix") for name, _ in made[rule]]
         both = {name for name in one_of if one_of.count(name) > 1}

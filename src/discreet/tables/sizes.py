@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from discreet.core import printed
 from discreet.core.printed import count
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.tables.parquet_footer import ColumnChunk
 
 __all__ = [
+    "BYTES",
     "Decoded",
     "allowed",
     "csv_size",
@@ -37,17 +38,27 @@ __all__ = [
     "refuse_long_text",
 ]
 
-_BYTES_PER_TEXT_CELL = 16
-"""Bytes of a cell of text, beside the text itself."""
+
+class BytesInMemory(NamedTuple):
+    """Memory that tables take, in bytes."""
+
+    per_cell: int = 16
+    """Of a cell of text, beside the text itself, and of a cell of SPSS, Stata or SAS."""
+
+    per_csv_byte: int = 8
+    """For one byte of a CSV file, where cells have one character."""
+
+    per_workbook_byte: int = 12
+    """For one byte of a workbook's sheets, once they are read."""
+
+    free_per_untried: int = 8
+    """A table that may take more than this part of the free memory is read in a child process first."""
+
+
+BYTES = BytesInMemory()
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
 """Bytes of a cell of other kinds, as Parquet calls them."""
-
-_TEXT_GROWS = 8
-"""Bytes in memory for one of a CSV file, where cells have one character."""
-
-_FREE_BYTES_PER_UNTRIED_BYTE = 8
-"""A table that may take more than this part of the free memory is read in a child process first."""
 
 
 @final
@@ -163,7 +174,7 @@ def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
 def _chunk(chunk: ColumnChunk) -> int:
     """Return an upper bound on the bytes in memory of one column of one group of rows, by its type and cells."""
     if chunk.kind == "BYTE_ARRAY":
-        return chunk.cells * _BYTES_PER_TEXT_CELL + chunk.uncompressed
+        return chunk.cells * BYTES.per_cell + chunk.uncompressed
     if chunk.kind == "FIXED_LEN_BYTE_ARRAY":
         return chunk.cells * chunk.width
     return chunk.cells * _WIDTHS[chunk.kind]
@@ -196,7 +207,7 @@ def csv_size(path: Path, columns: int) -> Decoded:
             lines, last = lines + piece.count(b"\n"), piece[-1:]
     # The first line holds the names; the last one may have no end.
     rows = max(0, lines - (last == b"\n"))
-    return Decoded(rows, columns, rows * columns * _BYTES_PER_TEXT_CELL + path.stat().st_size)
+    return Decoded(rows, columns, rows * columns * BYTES.per_cell + path.stat().st_size)
 
 
 def refuse_large(
@@ -283,7 +294,7 @@ def refuse_killers(
         When the child ran out of memory, died, panicked or took too long, and when it could not be started.
     """
     tried = (unknown and not mark) or parsing.is_limited()
-    if not tried and _bytes_of(path, mark) <= parsing.free_memory() // _FREE_BYTES_PER_UNTRIED_BYTE:
+    if not tried and _bytes_of(path, mark) <= parsing.free_memory() // BYTES.free_per_untried:
         return
     try:
         verdict = parsing.try_reading(path, mark, whole=whole)
@@ -308,7 +319,7 @@ def _bytes_of(path: str, mark: str) -> int:
     """
     size = Path(path).stat().st_size
     if mark:
-        return _TEXT_GROWS * size
+        return BYTES.per_csv_byte * size
     import polars as pl
 
     try:
@@ -317,4 +328,4 @@ def _bytes_of(path: str, mark: str) -> int:
     except reader_errors(OSError):
         # Its reader says so in words.
         return size
-    return max(_BYTES_PER_TEXT_CELL * cells, size)
+    return max(BYTES.per_cell * cells, size)

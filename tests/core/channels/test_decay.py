@@ -9,24 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channels.decay import Decay, scaled_product
+from discreet.core.channels.decay import Decay
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor
 
 WHOLE = 2**62
-
-
-@given(st.integers(0, WHOLE), st.integers(0, WHOLE))
-@settings(deadline=None)
-def test_products_are_those_of_integers(p: int, q: int) -> None:
-    assert scaled_product(np.array([p]), np.array([q])).tolist() == [p * q >> 62]
-
-
-def test_products_of_the_largest_factors_do_not_overflow() -> None:
-    edge = [WHOLE, WHOLE - 1, 2**61, 2**31 - 1, 2**62 - 2**31, 0]
-    p, q = (side.ravel() for side in np.meshgrid(edge, edge))
-    expected = [x * y >> 62 for x, y in zip(p.tolist(), q.tolist(), strict=True)]
-    assert scaled_product(p, q).tolist() == expected
 
 
 def by_specification(rate: Fraction, length: int) -> int:

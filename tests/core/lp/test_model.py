@@ -252,7 +252,7 @@ def test_multipliers_of_infinite_sides_are_cleared_from_a_ray() -> None:
     """The check ignores them; a cut that is made from the ray must not see them either."""
     program = LinearProgram([0], [[1], [1], [1]], row_lower=[2, -INF, 0], row_upper=[INF, 1, INF])
     model = LinearModel(program)
-    y = model._verified(np.array([2.0, -2.0, -1.0]))
+    y = model._verified(np.array([2.0, -2.0, -1.0]), 1e-9)
     assert y is not None
     assert y.tolist() == [1, -1, 0]
 

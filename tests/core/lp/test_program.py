@@ -9,7 +9,7 @@ from scipy import sparse
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lp import LinearProgram
-from discreet.core.lp.program import INFINITE_BOUND, LARGEST_ENTRY, SMALLEST_ENTRY
+from discreet.core.lp.program import HIGHS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +100,7 @@ REJECTED: list[tuple[str, dict[str, Any], str]] = [
     ("words for costs", {"cost": ["a", "b"]}, "cost"),
     ("a cost that is not a number", {"cost": [1.0, np.nan]}, "nan at 1"),
     ("an infinite cost", {"cost": [INF, 1.0]}, "inf at 0"),
-    ("a cost that HiGHS reads as infinite", {"cost": [INFINITE_BOUND, 1.0]}, r"1e\+20 at 0"),
+    ("a cost that HiGHS reads as infinite", {"cost": [HIGHS.infinite_bound, 1]}, r"1e\+20 at 0"),
     ("a vector for the matrix", {"matrix": [1.0, 1.0]}, "matrix"),
     ("too many columns", {"matrix": np.ones((1, 3))}, r"shape \(rows, 2\), got shape \(1, 3\)"),
     ("rows of different lengths", {"matrix": [[1.0, 1.0], [1.0]]}, "matrix.*ragged"),
@@ -110,9 +110,9 @@ REJECTED: list[tuple[str, dict[str, Any], str]] = [
     ("an entry that is not a number", {"matrix": [[1.0, np.nan]]}, "matrix: expected finite"),
     ("an infinite entry", {"matrix": [[INF, 1.0]]}, "matrix: expected finite"),
     ("a tiny entry", {"matrix": [[1.0, 1e-10]]}, "entries from 1e-10 to 1"),
-    ("the largest deleted entry", {"matrix": [[1.0, SMALLEST_ENTRY]]}, "matrix"),
+    ("the largest deleted entry", {"matrix": [[1.0, HIGHS.small_matrix_value]]}, "matrix"),
     ("a huge entry", {"matrix": [[-1e16, 1.0]]}, r"entries from 1 to 1e\+16"),
-    ("the smallest rejected entry", {"matrix": [[LARGEST_ENTRY, 1.0]]}, "matrix"),
+    ("the smallest rejected entry", {"matrix": [[HIGHS.large_matrix_value, 1.0]]}, "matrix"),
     ("row sides for other rows", {"row_upper": [1.0, 2.0]}, "row_upper"),
     (
         "row sides that cross",
@@ -147,8 +147,8 @@ def test_nonsense_is_refused_by_name(changes: dict[str, Any], message: str) -> N
 
 
 def test_entries_just_inside_the_range_are_kept() -> None:
-    matrix = [[np.nextafter(SMALLEST_ENTRY, 1), -np.nextafter(LARGEST_ENTRY, 0)]]
-    assert LinearProgram([1, 1], matrix).matrix.nnz == 2
+    ends = np.nextafter([HIGHS.small_matrix_value, HIGHS.large_matrix_value], 1)
+    assert LinearProgram([1, 1], [ends * [1, -1]]).matrix.nnz == 2
 
 
 def test_entries_that_cancel_to_almost_nothing_are_refused() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor
 from discreet.core.randomness import SeededBits, categorical, categoricals, exponential_mechanism
-from discreet.core.randomness.choice import _exp_words, _product
+from discreet.core.randomness.choice import _exp_words
 from discreet.testing import assert_law, enumerate_law, rationals
 
 if TYPE_CHECKING:
@@ -169,12 +169,6 @@ def test_one_score_may_dominate_many() -> None:
 def test_nonsense_is_refused(scores: Any, epsilon: Exact, sensitivity: Exact, named: str) -> None:
     with pytest.raises(InvalidProblemError, match=named):
         exponential_mechanism(scores, epsilon, sensitivity)
-
-
-@given(st.integers(0, 1 << 62), st.integers(0, 1 << 62))
-def test_products_are_rounded_down(a: int, b: int) -> None:
-    [product] = _product(np.array([a], dtype=np.uint64), np.array([b], dtype=np.uint64)).tolist()
-    assert product == (a * b) >> 62
 
 
 @given(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.exact import exp_ceil, exp_floor
 from discreet.core.randomness import SeededBits
-from discreet.core.randomness.inversion import Inversion, exp_bracket
+from discreet.core.randomness.inversion import Inversion, exp_bracket, scaled_product
 from discreet.testing import assert_law, enumerate_law
 
 FINE = 300
+WHOLE = 2**62
 
 
 def roots(bits: int) -> list[tuple[int, int]]:
@@ -87,3 +89,16 @@ def test_exp_is_bracketed(x: Fraction, bits: int) -> None:
 def test_a_power_below_one_unit_costs_nothing() -> None:
     assert exp_bracket(Fraction(-(10**30)), 64) == (0, 1)
     assert exp_bracket(Fraction(0), 64) == (1 << 64, 1 << 64)
+
+
+@given(st.integers(0, WHOLE), st.integers(0, WHOLE))
+@settings(deadline=None)
+def test_products_are_those_of_integers(p: int, q: int) -> None:
+    assert scaled_product(np.array([p]), np.array([q])).tolist() == [p * q >> 62]
+
+
+def test_products_of_the_largest_factors_do_not_overflow() -> None:
+    edge = [WHOLE, WHOLE - 1, 2**61, 2**31 - 1, 2**62 - 2**31, 0]
+    p, q = (side.ravel() for side in np.meshgrid(edge, edge))
+    expected = [x * y >> 62 for x, y in zip(p.tolist(), q.tolist(), strict=True)]
+    assert scaled_product(p, q).tolist() == expected

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -38,8 +39,8 @@ __all__ = ["LIMB_BITS", "Channel", "PrivacyLoss", "split_limbs"]
 LIMB_BITS = 62
 """Bits of a limb. A row sum of 2^62 fits a signed and an unsigned 64-bit integer, sums of rows included."""
 
-_MAX_LIMBS = 16
-"""Limbs up to which a row total is below the largest float; floats decide the clear comparisons."""
+_MAX_LIMBS = sys.float_info.max_exp // LIMB_BITS
+"""Limbs up to which a row total is below the largest float, 16; floats decide the clear comparisons."""
 
 _SLICE = 1 << 22
 """Entries looked at in one go, which bounds the memory."""

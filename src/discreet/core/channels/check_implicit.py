@@ -17,16 +17,18 @@ Trusted: the guarantee rests on this code, which verifies it.
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.channels.decay import DECAY_BITS, DECAY_DIGITS
+from discreet.core.channels.decay import DECAY_DIGITS
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import FRACTIONAL_BITS, exp_ceil, exp_floor, to_fraction
 from discreet.core.printed import at_least
+from discreet.core.randomness.inversion import WORD_BITS
 from discreet.core.spaces.check_distances import distance_checks
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TOTAL_BITS, TableLengths
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["least_lift", "triangle_defect", "verify_anchored"]
 
-_FLOAT_ERROR = 2.0**-44
-"""Upper bound on the relative error of a product of floats here: fewer than 64 roundings."""
+_FLOAT_ERROR = 256 * sys.float_info.epsilon
+"""Upper bound on the relative error of a product of floats here: fewer than 64 roundings, of half an epsilon each."""
 
 _SLICE = 1 << 20
 """Comparisons made at once, to bound memory."""
@@ -217,9 +219,9 @@ def _table_check(channel: AnchoredChannel) -> Check:
             x = -channel.rate / 2**channel.space.scale_bits * (digit << 8 * place)
             factor = int(decay.tables[place, digit])
             # Sixteen more bits than the factor has; a digit of zero must change nothing.
-            low, high = exp_floor(x, DECAY_BITS + 16), exp_ceil(x, DECAY_BITS + 16)
+            low, high = exp_floor(x, WORD_BITS + 16), exp_ceil(x, WORD_BITS + 16)
             right = factor << 16 <= low and high - (factor << 16) < 2 << 16
-            wrong += not (right if digit else factor == 1 << DECAY_BITS)
+            wrong += not (right if digit else factor == 1 << WORD_BITS)
     return Check("factors of the exponential off", wrong, 0, exact=True, detail="1792 factors")
 
 

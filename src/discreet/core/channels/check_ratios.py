@@ -10,6 +10,7 @@ Trusted: the guarantee rests on this code, which verifies it.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
@@ -27,14 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundPairs", "implied_pairs", "ratio_checks", "row_sum_check"]
 
-_FLOAT_ERROR = 2.0**-46
-"""Upper bound on the relative error of a product of floats here: 128 roundings."""
+_FLOAT_ERROR = 64 * sys.float_info.epsilon
+"""Upper bound on the relative error of a product of floats here: 128 roundings, of half an epsilon each."""
 
 _SLICE = 1 << 18
 """Entries compared at once, so that they stay in the cache."""
-
-_MAX_RELAYS = 16
-"""Nearest secrets of each secret that are tried as the relay of a pair."""
 
 
 @final
@@ -203,14 +201,14 @@ def _settle(limbs: NDArray[np.uint64], growth: float, x: Fraction) -> tuple[int,
     return int(((low == 0) & (high > 0)).sum()), wrong, len(close)
 
 
-def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
+def implied_pairs(bound: BoundPairs, *, max_relays: int = 16) -> NDArray[np.bool_]:
     """Mark bound pairs that follow from two other bound pairs over a near secret, all lengths positive: ``(n, n)``.
 
     The unmarked pairs imply the marked ones, by induction on the length: both parts are shorter than the
     whole, and each of them is unmarked or follows in turn.
 
-    A near secret is one of the few nearest ones to an end (``_MAX_RELAYS``), so that some implied pairs stay
-    unmarked. ``O(n^2)`` for each of them.
+    A near secret is one of the `max_relays` nearest ones to an end, so that some implied pairs stay unmarked.
+    ``O(max_relays n^2)``: for neighbors on a lattice 16 relays mark almost all.
 
     Examples
     --------
@@ -223,7 +221,7 @@ def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
     # Not above it either, so that no sum of two wraps.
     lengths = np.where(bound.mask & (bound.lengths > 0), np.minimum(bound.lengths, far), far)
     implied = np.zeros(lengths.shape, dtype=bool)
-    relays = min(_MAX_RELAYS, len(lengths))
+    relays = min(max_relays, len(lengths))
     # A copy, so that the indices of all others are not kept.
     nearest = np.argpartition(lengths, relays - 1, axis=1)[:, :relays].copy()
     rows = np.arange(len(lengths))

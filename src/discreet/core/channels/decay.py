@@ -28,45 +28,20 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor
+from discreet.core.randomness.inversion import WORD_BITS, scaled_product
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-__all__ = ["DECAY_BITS", "DECAY_DIGITS", "Decay", "scaled_product"]
+__all__ = ["DECAY_DIGITS", "Decay"]
 
-DECAY_BITS = 62
-"""Fractional bits of the result, which is never too large and less than 20 units too small."""
+_LENGTH_LIMIT = 1 << 52
+"""Lengths of a space are below it."""
 
-DECAY_DIGITS = 7
-"""Digits to base 256: lengths are below 2^52."""
-
-_HALF_BITS = DECAY_BITS // 2
-_MASK = (1 << _HALF_BITS) - 1
-
-
-def scaled_product(p: NDArray[np.int64], q: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Compute ``floor(p q / 2^62)`` exactly, entry by entry, for int64 from 0 to 2^62 of one shape; ``O(1)`` each.
-
-    Larger or negative numbers are not refused, and give wrong results.
-
-    Notes
-    -----
-    With ``p = p1 2^31 + p0`` and ``q`` alike, ``p q = p1 q1 2^62 + M 2^31 + p0 q0`` and ``M = p1 q0 + p0 q1``. If
-    ``p1 = 2^31``, then ``p0 = 0``, so that ``M`` is at most ``2^63 - 2^32``, and ``M`` with the upper half of ``p0 q0``
-    below 2^63: nothing overflows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scaled_product(np.array([2**62, 2**61 + 1]), np.array([5, 2**61])).tolist()
-    [5, 1152921504606846976]
-    """
-    p1, p0, q1, q0 = p >> _HALF_BITS, p & _MASK, q >> _HALF_BITS, q & _MASK
-    middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> _HALF_BITS)
-    result: NDArray[np.int64] = p1 * q1 + (middle >> _HALF_BITS)
-    return result
+DECAY_DIGITS = -(-(_LENGTH_LIMIT - 1).bit_length() // 8)
+"""Digits to base 256 of a length: 7."""
 
 
 @final
@@ -100,9 +75,9 @@ class Decay:
 
     @cached_property
     def tables(self) -> NDArray[np.int64]:
-        """The factors ``t_j(g)``: ``(7, 256)`` int64, read-only, in units of ``2^-DECAY_BITS`` and rounded down."""
+        """The factors ``t_j(g)``: ``(7, 256)`` int64, read-only, in units of ``2^-62`` and rounded down."""
         rows = [
-            [exp_floor(-self.rate * (digit << 8 * place), DECAY_BITS) for digit in range(256)]
+            [exp_floor(-self.rate * (digit << 8 * place), WORD_BITS) for digit in range(256)]
             for place in range(DECAY_DIGITS)
         ]
         tables = np.array(rows, dtype=np.int64)
@@ -121,7 +96,7 @@ class Decay:
         ----------
         Six products for each length, fewer where all are short: 60 nanoseconds on one core.
         """
-        if lengths.size and not 0 <= int(lengths.min()) <= int(lengths.max()) < 1 << 52:
+        if lengths.size and not 0 <= int(lengths.min()) <= int(lengths.max()) < _LENGTH_LIMIT:
             raise InvalidProblemError("lengths", "integers in [0, 2^52)", "others")
         values: NDArray[np.int64] = self.tables[0][lengths & 255]
         # The factor for a digit of zero is 2^62, which changes nothing.

@@ -31,10 +31,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.channels.decay import Decay, scaled_product
+from discreet.core.channels.decay import Decay
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
 from discreet.core.randomness.bits import SystemBits
+from discreet.core.randomness.inversion import scaled_product
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TableLengths
 from discreet.core.spaces.plane import PlaneLengths

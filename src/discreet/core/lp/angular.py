@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lp.bounds import infeasibility, lagrangian_bound
-from discreet.core.lp.program import SMALLEST_ENTRY, LinearProgram
+from discreet.core.lp.program import HIGHS, LinearProgram
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -161,7 +161,7 @@ class Block:
         """
         scale = self.scale(cut)
         g, constant = cut.gradient * scale, cut.constant * scale
-        small = (np.abs(g) <= 10 * SMALLEST_ENTRY) & (g != 0)
+        small = (np.abs(g) <= 10 * HIGHS.small_matrix_value) & (g != 0)
         constant += float(np.minimum(g * self.lower, g * self.upper)[small].sum())
         return np.where(small, 0.0, g), 0.0 if cut.kind == "feasibility" else scale, constant
 

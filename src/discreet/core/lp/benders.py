@@ -29,7 +29,7 @@ from discreet.core.errors import (
 from discreet.core.lp.angular import split
 from discreet.core.lp.bounds import lagrangian_bound
 from discreet.core.lp.model import LinearModel
-from discreet.core.lp.program import SMALLEST_ENTRY
+from discreet.core.lp.program import HIGHS
 from discreet.core.lp.solution import LPSolution
 from discreet.core.lp.solve import solve
 from discreet.core.printed import at_least
@@ -309,7 +309,7 @@ class _Master:
     def cut(self, block: Block, cut: Cut) -> None:
         """Append a `cut` of `block` to the model in place, unless it is too steep for numbers that the solver reads."""
         gradient, weight, constant = block.row(cut)
-        if 0 < weight <= 10 * SMALLEST_ENTRY:
+        if 0 < weight <= 10 * HIGHS.small_matrix_value:
             return
         row = np.zeros((1, len(gradient) + len(self.parts.blocks)))
         row[0, : len(gradient)] = -gradient

@@ -7,6 +7,7 @@ it is below the optimum of the program, not merely about it.
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
 """At least what one product may lose to underflow."""
 
-_LARGEST_MULTIPLIER = 1e150
-"""Below it no product or sum here overflows."""
+_LARGEST_MULTIPLIER = math.sqrt(sys.float_info.max)
+"""Below it no product with an entry, a cost or a bound overflows, nor a sum of them."""
 
 
 def lagrangian_bound(
@@ -64,7 +65,7 @@ def lagrangian_bound(
     Raises
     ------
     InvalidProblemError
-        When the multipliers have the wrong shape, or are not numbers below 1e150.
+        When the multipliers have the wrong shape, or are not numbers below 1e154.
 
     Notes
     -----
@@ -107,7 +108,7 @@ def infeasibility(program: LinearProgram, row_duals: ArrayLike, *, tolerance: fl
     Raises
     ------
     InvalidProblemError
-        When the multipliers have the wrong shape, or are not numbers below 1e150.
+        When the multipliers have the wrong shape, or are not numbers below 1e154.
 
     Examples
     --------

@@ -32,6 +32,7 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.lp.bounds import dual_objective
+from discreet.core.lp.program import HIGHS
 from discreet.core.lp.solution import Basis, LPSolution
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ Solver = Any
 """A ``highspy.Highs``; its type stubs lack half of its methods."""
 
 _SOLVERS = {"auto": "choose", "simplex": "simplex", "ipm": "ipm"}
-_DEFAULT_TOLERANCE = 1e-7
 _ITERATION_LIMITS = ("simplex_iteration_limit", "ipm_iteration_limit")
 _LIMITS = {
     "kTimeLimit": "time limit",
@@ -195,7 +195,7 @@ def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
     if status == "kInfeasible":
         raise InfeasibleError(f"{BACKEND} finds no feasible point of {program!r}")
     if status in _LIMITS:
-        best = _incumbent(highs, program, seconds, options.tolerance or _DEFAULT_TOLERANCE)
+        best = _incumbent(highs, program, seconds, options.tolerance or HIGHS.tolerance)
         # No objective here: it may have been computed from private data, and a message may be printed.
         best_text = "no feasible point" if best is None else "the best feasible point is kept"
         raise LimitReachedError(f"{BACKEND}: {_LIMITS[status]} reached, {best_text}", best)
@@ -257,7 +257,7 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
     # A limit on iterations would also cut the small programs inside a mixed-integer search short.
     limits = {"mip_max_nodes": limit} if mixed_integer else dict.fromkeys(_ITERATION_LIMITS, limit)
     seconds = math.inf if options.time_limit is None else highs.getRunTime() + options.time_limit
-    tolerance = _DEFAULT_TOLERANCE if options.tolerance is None else options.tolerance
+    tolerance = HIGHS.tolerance if options.tolerance is None else options.tolerance
     for name, value in {
         "solver": _SOLVERS[options.method],
         "threads": options.threads,
@@ -270,9 +270,9 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
         "ipm_optimality_tolerance": 1e-8 if options.tolerance is None else options.tolerance,
         "mip_feasibility_tolerance": tolerance,
         # These judge the answer once more; a looser wish must loosen them too, or the answer is "Unknown".
-        "optimality_tolerance": max(tolerance, _DEFAULT_TOLERANCE),
-        "primal_residual_tolerance": max(tolerance, _DEFAULT_TOLERANCE),
-        "dual_residual_tolerance": max(tolerance, _DEFAULT_TOLERANCE),
+        "optimality_tolerance": max(tolerance, HIGHS.tolerance),
+        "primal_residual_tolerance": max(tolerance, HIGHS.tolerance),
+        "dual_residual_tolerance": max(tolerance, HIGHS.tolerance),
         "mip_rel_gap": options.gap or 0.0,
         "mip_abs_gap": 0.0,
         "output_flag": options.log is not None,

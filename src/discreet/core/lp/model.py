@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearModel"]
 
-_ZERO_TOLERANCE = 1e-9
-"""Size up to which an entry of a ray counts as zero; the ray's largest entry is 1."""
-
 
 class LinearModel:
     """A program loaded into the solver, to be changed and solved again from where the last solve ended.
@@ -199,7 +196,9 @@ class LinearModel:
         )
         return run(self._highs, self._program, options)
 
-    def farkas_ray(self, *, time_limit: float | None = None) -> NDArray[np.float64]:
+    def farkas_ray(
+        self, *, time_limit: float | None = None, tolerance: float = 1e-9
+    ) -> NDArray[np.float64]:
         r"""Prove that no point is feasible, by multipliers of the rows.
 
         .. math::
@@ -215,13 +214,16 @@ class LinearModel:
         ----------
         time_limit
             Wall-clock seconds for the elastic program, which may take as long as a solve.
+        tolerance
+            Size up to which an entry of the ray counts as zero, for a largest entry of 1: ten times the least that
+            HiGHS accepts.
 
         Returns
         -------
         numpy.ndarray
             y, shape (m,), largest magnitude 1; nonnegative where only the lower side of a row is finite. It passed
-            :func:`~discreet.core.lp.infeasibility` with a value above 1e-9, where entries of ``A.T @ y`` below 1e-9
-            of their terms count as zero on infinite bounds only.
+            :func:`~discreet.core.lp.infeasibility` with a value above `tolerance`, where entries of
+            ``A.T @ y`` below `tolerance` of their terms count as zero on infinite bounds only.
 
         Raises
         ------
@@ -249,14 +251,13 @@ class LinearModel:
         # HiGHS would solve the program to look for a ray that no solve has asked for.
         if self._highs.getModelStatus().name == "kInfeasible":
             _, has_ray, ray = self._highs.getDualRay()
-            proof = self._verified(np.array(ray, dtype=np.float64)) if has_ray else None
+            proof = self._verified(np.array(ray, dtype=np.float64), tolerance) if has_ray else None
             if proof is not None:
                 return proof
         program = _elastic(self._program)
-        elastic = run(
-            load(program), program, Options(tolerance=_ZERO_TOLERANCE, time_limit=time_limit)
-        )
-        y = None if elastic.row_duals is None else self._verified(elastic.row_duals)
+        options = Options(tolerance=tolerance, time_limit=time_limit)
+        elastic = run(load(program), program, options)
+        y = None if elastic.row_duals is None else self._verified(elastic.row_duals, tolerance)
         if y is None:
             detail = (
                 f"the rows can be met up to a total violation of {at_most(elastic.objective, 3)}"
@@ -264,10 +265,11 @@ class LinearModel:
             raise SolverError(BACKEND, "no verified ray", detail)
         return y
 
-    def _verified(self, ray: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _verified(self, ray: NDArray[np.float64], tolerance: float) -> NDArray[np.float64] | None:
         """Return a ray of the dual ``(m,)``, scaled to a largest magnitude of 1, or ``None`` if it proves nothing.
 
-        Multipliers of infinite sides are cleared, as the check ignores them. A pass over the entries.
+        Multipliers of infinite sides are cleared, as the check ignores them; its value must exceed `tolerance`. A pass
+        over the entries.
         """
         program = self._program
         senseless = ((ray > 0) & np.isneginf(program.row_lower)) | (
@@ -278,7 +280,7 @@ class LinearModel:
         if not 0 < largest < np.inf:
             return None
         y /= largest
-        return y if infeasibility(program, y, tolerance=_ZERO_TOLERANCE) > _ZERO_TOLERANCE else None
+        return y if infeasibility(program, y, tolerance=tolerance) > tolerance else None
 
 
 def _elastic(program: LinearProgram) -> LinearProgram:

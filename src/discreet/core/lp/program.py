@@ -6,7 +6,7 @@ It decides what a program is and which numbers HiGHS reads as they are written. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,16 +19,26 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["INFINITE_BOUND", "LARGEST_ENTRY", "SMALLEST_ENTRY", "LinearProgram"]
+__all__ = ["HIGHS", "LinearProgram"]
 
-SMALLEST_ENTRY = 1e-9
-"""HiGHS deletes matrix entries of this magnitude or below, and goes on."""
 
-LARGEST_ENTRY = 1e15
-"""HiGHS refuses matrix entries of this magnitude or above, and then reports an objective of zero."""
+class HighsDefaults(NamedTuple):
+    """Thresholds of HiGHS, the defaults of its options, which mean what is written here."""
 
-INFINITE_BOUND = 1e20
-"""HiGHS reads a bound or a cost of this magnitude or above as infinite."""
+    small_matrix_value: float = 1e-9
+    """HiGHS deletes matrix entries of this magnitude or below, and goes on."""
+
+    large_matrix_value: float = 1e15
+    """HiGHS refuses matrix entries of this magnitude or above, and then reports an objective of zero."""
+
+    infinite_bound: float = 1e20
+    """HiGHS reads a bound or a cost of this magnitude or above as infinite."""
+
+    tolerance: float = 1e-7
+    """Largest violation of a row or of the sign of a reduced cost, absolute."""
+
+
+HIGHS = HighsDefaults()
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -158,10 +168,10 @@ def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
         raise InvalidProblemError(
             "cost", "one number for each variable, at least one", f"shape {vector.shape}"
         )
-    unusable = ~(np.abs(vector) < INFINITE_BOUND)
+    unusable = ~(np.abs(vector) < HIGHS.infinite_bound)
     if unusable.any():
         raise InvalidProblemError(
-            "cost", f"magnitudes below {estimate(INFINITE_BOUND)}", _first(unusable, vector)
+            "cost", f"magnitudes below {estimate(HIGHS.infinite_bound)}", _first(unusable, vector)
         )
     vector.setflags(write=False)
     return vector
@@ -217,8 +227,10 @@ def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float6
             field, "finite entries", _first(~np.isfinite(rows.data), rows.data)
         )
     size = np.abs(rows.data)
-    if size.size and (size.min() <= SMALLEST_ENTRY or size.max() >= LARGEST_ENTRY):
-        least, most = estimate(SMALLEST_ENTRY), estimate(LARGEST_ENTRY)
+    if size.size and (
+        size.min() <= HIGHS.small_matrix_value or size.max() >= HIGHS.large_matrix_value
+    ):
+        least, most = estimate(HIGHS.small_matrix_value), estimate(HIGHS.large_matrix_value)
         low, high = interval(float(size.min()), float(size.max()))
         raise InvalidProblemError(
             field,
@@ -244,11 +256,11 @@ def _bound(values: ArrayLike, size: int, field: str) -> NDArray[np.float64]:
     vector = np.full(size, number) if number.ndim == 0 else number
     if np.isnan(vector).any():
         raise InvalidProblemError(field, "numbers or infinities", _first(np.isnan(vector), vector))
-    huge = np.isfinite(vector) & (np.abs(vector) >= INFINITE_BOUND)
+    huge = np.isfinite(vector) & (np.abs(vector) >= HIGHS.infinite_bound)
     if huge.any():
         raise InvalidProblemError(
             field,
-            f"magnitudes below {estimate(INFINITE_BOUND)}, which HiGHS reads as infinite, or inf",
+            f"magnitudes below {estimate(HIGHS.infinite_bound)}, which HiGHS reads as infinite, or inf",
             _first(huge, vector),
         )
     vector.setflags(write=False)

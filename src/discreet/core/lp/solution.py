@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Basis", "LPSolution"]
 
-_MAX_ROUNDING_GAP = 1e-15
-"""Gap, relative to the largest cost, that rounding leaves where the optimum is zero."""
-
 
 @dataclass(frozen=True, eq=False)
 class Basis:
@@ -221,7 +218,7 @@ class LPSolution:
             np.abs(sides[np.isfinite(sides)]).max(initial=1.0)
         )
 
-    def is_optimal(self, tol: float = 1e-6) -> bool:
+    def is_optimal(self, tol: float = 1e-6, *, rounding: float = 1e-15) -> bool:
         """Whether the residuals and the gap are within a tolerance.
 
         Two passes over the entries of the matrix.
@@ -232,6 +229,8 @@ class LPSolution:
             For the primal residual as in :meth:`is_feasible`; for the dual residual relative to the largest cost; for
             the gap relative to the terms of the objective, added without their signs, so that a small optimum is
             judged by its own size.
+        rounding
+            Gap, relative to the largest cost, that rounding leaves where the optimum is zero: five float epsilons.
 
         Returns
         -------
@@ -244,7 +243,7 @@ class LPSolution:
         price = float(np.abs(program.cost).max())
         spent = float(np.abs(program.cost * self.x).sum())
         proved = program.is_mixed_integer or self.dual_residual() <= tol * price
-        return proved and self.duality_gap() <= tol * spent + _MAX_ROUNDING_GAP * price
+        return proved and self.duality_gap() <= tol * spent + rounding * price
 
 
 def _worst(violations: list[NDArray[np.float64]]) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.randomness.bits import as_bits
-from discreet.core.randomness.inversion import exp_bracket
+from discreet.core.randomness.inversion import WORD_BITS, exp_bracket, scaled_product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,11 +35,6 @@ __all__ = ["categorical", "categoricals", "choose_between", "exponential_mechani
 
 _LARGEST_TOTAL = 1 << 63
 _LARGEST_DEFICIT = (1 << 63) - 1
-_HALF_BITS = 31
-_WORD = 2 * _HALF_BITS
-"""Fractional bits of a weight in one machine word; the sum of two products of halves still fits."""
-_RADIX_BITS = 6
-"""Bits of an exponent in one table lookup."""
 
 
 def categorical(
@@ -216,7 +211,7 @@ def exponential_mechanism(
     deficits, denominator = _deficits(scores)
     rate /= width * denominator * (1 if monotone else 2)
     sums = partial(_bracket_sums, deficits, rate)
-    return choose_between(sums, _WORD, as_bits(bits))
+    return choose_between(sums, WORD_BITS, as_bits(bits))
 
 
 def _deficits(
@@ -300,7 +295,7 @@ def _bracket_sums(
 
     `deficits` are ``(m,)``. Linear, with an exact exponential each beyond the word's precision.
     """
-    if precision == _WORD and isinstance(deficits, np.ndarray):
+    if precision == WORD_BITS and isinstance(deficits, np.ndarray):
         lower, upper = _exp_words(deficits, rate)
         return list(accumulate(lower.tolist())), list(accumulate(upper.tolist()))
     pairs = [exp_bracket(-rate * int(deficit), precision) for deficit in deficits]
@@ -308,39 +303,29 @@ def _bracket_sums(
 
 
 def _exp_words(
-    deficits: NDArray[np.int64], rate: Fraction
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Bracket ``2^62 exp(-rate * deficit)``, ``(m,)`` uint64 each, digit by digit of the deficit, in machine words.
+    deficits: NDArray[np.int64], rate: Fraction, *, digit_bits: int = 6
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bracket ``2^62 exp(-rate * deficit)``, ``(m,)`` int64 each, digit by digit of the deficit, in machine words.
+
+    A digit has `digit_bits` bits: with six, a table has 64 entries and a deficit eleven digits at most.
 
     Each product is rounded down for the lower end, and down and up by one for the upper end. Deficits from which
     the weight is below one unit are treated as the first such: that has the lower end 0, and an upper end that is
     too large if anything. How many digits are multiplied depends on the rate alone.
     """
-    far = min(math.ceil(_WORD / rate), _LARGEST_DEFICIT)
+    far = min(math.ceil(WORD_BITS / rate), _LARGEST_DEFICIT)
     near = np.minimum(deficits, far)
-    one = np.uint64(1 << _WORD)
-    lower = np.full(near.size, one)
-    upper = lower
-    for position in range(0, far.bit_length(), _RADIX_BITS):
-        digits = (near >> position) & ((1 << _RADIX_BITS) - 1)
-        table_low, table_high = _exp_table(rate, position)
-        lower = _product(lower, table_low[digits])
-        upper = np.minimum(_product(upper, table_high[digits]) + np.uint64(1), one)
+    lower = upper = np.full(near.size, 1 << WORD_BITS, dtype=np.int64)
+    for position in range(0, far.bit_length(), digit_bits):
+        digits = (near >> position) & ((1 << digit_bits) - 1)
+        table_low, table_high = _exp_table(rate, position, 1 << digit_bits)
+        lower = scaled_product(lower, table_low[digits])
+        upper = np.minimum(scaled_product(upper, table_high[digits]) + 1, 1 << WORD_BITS)
     return lower, upper
 
 
 @lru_cache(maxsize=256)
-def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return ends of ``exp(-rate digit 2^position)`` for all digits, in units of ``2^-62``: lower and upper uint64."""
-    pairs = [exp_bracket(-rate * (digit << position), _WORD) for digit in range(1 << _RADIX_BITS)]
-    lower = np.array([low for low, _ in pairs], dtype=np.uint64)
-    upper = np.array([high for _, high in pairs], dtype=np.uint64)
-    return lower, upper
-
-
-def _product(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return ``floor(a b / 2^62)`` for ``a, b <= 2^62``, entry by entry, from products of halves that fit a word."""
-    half, mask = np.uint64(_HALF_BITS), np.uint64((1 << _HALF_BITS) - 1)
-    a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
-    crossed = a_high * b_low + a_low * b_high + (a_low * b_low >> half)
-    return np.asarray(a_high * b_high + (crossed >> half))
+def _exp_table(rate: Fraction, position: int, digits: int) -> NDArray[np.int64]:
+    """Return lower and upper ends of ``exp(-rate digit 2^position)``, in units of ``2^-62``: int64 ``(2, digits)``."""
+    pairs = [exp_bracket(-rate * (digit << position), WORD_BITS) for digit in range(digits)]
+    return np.array(pairs, dtype=np.int64).T

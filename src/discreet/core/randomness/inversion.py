@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["Inversion", "exp_bracket"]
+__all__ = ["WORD_BITS", "Inversion", "exp_bracket", "scaled_product"]
 
-_GUARD_BITS = 40
-"""Bits beyond the depth, so that brackets seldom disagree and are seldom recomputed."""
+WORD_BITS = 62
+"""Fractional bits of a number from 0 to 1 in a machine word: sums of products of halves fit 64 bits, signed
+or not."""
 
 
 @final
@@ -123,12 +124,13 @@ class Inversion:
             table.append(number.get(cell, ~passed))
         return np.array(table, dtype=np.int32)
 
-    def _floors(self, depth: int) -> list[int]:
+    def _floors(self, depth: int, *, guard_bits: int = 40) -> list[int]:
         """The cells of this depth that hold a threshold, ascending, one entry for each threshold.
 
-        ``O(n)`` exact brackets, made again with more bits while they do not decide.
+        The first brackets have `guard_bits` more bits than `depth`, so that they seldom disagree. ``O(n)`` exact
+        brackets, made again with more bits while they do not decide.
         """
-        precision = -(-(depth + _GUARD_BITS) // 64) * 64
+        precision = -(-(depth + guard_bits) // 64) * 64
         while True:
             shift = precision - depth
             lower, upper = self._bracket(precision)
@@ -154,3 +156,27 @@ def exp_bracket(x: Fraction, bits: int) -> tuple[int, int]:
         # e^-bits < 2^-bits; this spares numbers of as many bits as -x has units.
         return 0, 1
     return exp_floor(x, bits), exp_ceil(x, bits)
+
+
+def scaled_product(p: NDArray[np.int64], q: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Compute ``floor(p q / 2^62)`` exactly, entry by entry, for int64 from 0 to 2^62 of one shape; ``O(1)`` each.
+
+    Larger or negative numbers are not refused, and give wrong results.
+
+    Notes
+    -----
+    With ``p = p1 2^31 + p0`` and ``q`` alike, ``p q = p1 q1 2^62 + M 2^31 + p0 q0`` and ``M = p1 q0 + p0 q1``. If
+    ``p1 = 2^31``, then ``p0 = 0``, so that ``M`` is at most ``2^63 - 2^32``, and ``M`` with the upper half of ``p0 q0``
+    below 2^63: nothing overflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled_product(np.array([2**62, 2**61 + 1]), np.array([5, 2**61])).tolist()
+    [5, 1152921504606846976]
+    """
+    half, mask = WORD_BITS // 2, (1 << WORD_BITS // 2) - 1
+    p1, p0, q1, q0 = p >> half, p & mask, q >> half, q & mask
+    middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> half)
+    result: NDArray[np.int64] = p1 * q1 + (middle >> half)
+    return result

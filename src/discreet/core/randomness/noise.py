@@ -35,8 +35,6 @@ _LARGEST_SCALE = 1 << 50
 """Beyond it, noise would leave 64 bits with a chance above e^-4096."""
 _CHUNK = 1 << 15
 """Draws made together; what they need stays in a processor's cache."""
-_MAX_TABLE_BLOCKS = 32
-"""Largest scale, in blocks, whose law is tabulated."""
 
 
 def discrete_laplace(scale: Exact, bits: UniformSource | None = None) -> int:
@@ -156,8 +154,7 @@ def discrete_laplaces(
     if exact > _LARGEST_SCALE:
         raise InvalidProblemError("scale", "at most 2^50 for 64-bit noise", exact)
     count = read_size(size)
-    ratio = exact.numerator // (exact.denominator * _MAX_TABLE_BLOCKS // 2)
-    block = 1 << max(0, ratio.bit_length() - 1)
+    block = _block_of(exact)
     source = as_bits(bits)
     noise = np.empty(count, dtype=np.int64)
     for start in range(0, count, _CHUNK):
@@ -189,6 +186,15 @@ def _check_scale(scale: Exact) -> Fraction:
     if exact <= 0:
         raise InvalidProblemError("scale", "a positive number", exact)
     return exact
+
+
+def _block_of(scale: Fraction, *, max_scale: int = 32) -> int:
+    """Return a power of two for blocks, such that `scale` is at most `max_scale` of them.
+
+    The law of the blocks is tabulated: 32 keep its table within a few hundred entries.
+    """
+    ratio = scale.numerator // (scale.denominator * max_scale // 2)
+    return 1 << max(0, ratio.bit_length() - 1)
 
 
 def _draw(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:

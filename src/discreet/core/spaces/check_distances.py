@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,17 +23,24 @@ if TYPE_CHECKING:
 
 __all__ = ["distance_checks"]
 
-_LARGEST = 1 << 52
-"""No length of a space reaches it; with longer ones sums of int64 could wrap."""
 
-_MAX_SCALE_BITS = 1000
-"""Beyond any scale that a space has: 2^-s is then still a float."""
+class _Limits(NamedTuple):
+    """Limits on the lengths, the scale and the points of a space."""
 
-_MIN_LARGEST_COORDINATE = 2.0**-100
-"""Least largest coordinate of a vector that has a direction."""
+    length: int = 1 << 52
+    """No length reaches it, in stored units; with longer ones sums of int64 could wrap."""
 
-_NEAREST_TO_SPHERE = Fraction(1, 1 << 500)
-"""A point of the Poincare ball is farther from its sphere, so that products of two such distances are floats."""
+    scale_bits: int = 1000
+    """Largest scale, beyond that of any space: 2^-s is then still a float."""
+
+    extent: float = 2.0**100
+    """No coordinate reaches it; the largest of a vector with a direction is its inverse or more. Squares are floats."""
+
+    distance_to_sphere: Fraction = Fraction(1, 1 << 500)
+    """A point of the Poincare ball is farther from its sphere, so that products of two such distances are floats."""
+
+
+_LIMITS = _Limits()
 
 _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 """The units of metrics whose true distances have one of their own."""
@@ -66,8 +73,8 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     """
     stored = space.distances
     wrong = int((stored != stored.T).sum() + (stored.diagonal() != 0).sum())
-    wrong += int((stored < 0).sum() + (stored >= _LARGEST).sum())
-    wrong += not 0 <= space.scale_bits <= _MAX_SCALE_BITS
+    wrong += int((stored < 0).sum() + (stored >= _LIMITS.length).sum())
+    wrong += not 0 <= space.scale_bits <= _LIMITS.scale_bits
     checks = [
         Check(
             "malformed distances",
@@ -115,16 +122,16 @@ def _strange(space: MetricSpace) -> str:
         return f"no points for {metric} distances"
     points = np.zeros((space.n, 2)) if space.points is None else np.asarray(space.points)
     # Negated, so that what is not a number is refused too.
-    if points.ndim != 2 or len(points) != space.n or not (np.abs(points) < 2.0**100).all():
+    if points.ndim != 2 or len(points) != space.n or not (np.abs(points) < _LIMITS.extent).all():
         return "points that are no points"
     if metric == "haversine":
         outside = points.shape[1] != 2 or (np.abs(points) > (90, 360)).any()
     elif metric == "hyperbolic":
-        outside = min(_depths(points)) <= _NEAREST_TO_SPHERE
+        outside = min(_depths(points)) <= _LIMITS.distance_to_sphere
     else:
         # A length whose square is no float would make every angle nan.
         outside = metric == "angular" and bool(
-            (np.abs(points).max(axis=1) < _MIN_LARGEST_COORDINATE).any()
+            (np.abs(points).max(axis=1) < 1 / _LIMITS.extent).any()
         )
     return f"points outside of what {metric} distances are about" if outside else ""
 

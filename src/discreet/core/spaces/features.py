@@ -36,9 +36,6 @@ _LONGITUDES = frozenset({"lon", "lng", "long"}), ("longitud", "längengrad", "la
 _LATITUDES = frozenset({"lat"}), ("latitud", "breitengrad")
 """Words, and parts, of the names of columns that hold degrees; distances between degrees are no lengths."""
 
-_LARGEST_STRETCH = 1.001
-"""Largest ratio of a distance in the plane to the one on the ground for which a plane is accepted."""
-
 _FACTORS = {"km": 1000.0, "m": 1.0}
 """Meters in a unit."""
 
@@ -175,7 +172,7 @@ def check_names(names: Sequence[str], *, metric: str | None, unit: str, plane: b
 
 
 def read_features(
-    source: object, *, metric: str | None, unit: str, plane: bool = False
+    source: object, *, metric: str | None, unit: str, plane: bool = False, max_ratio: float = 1.001
 ) -> tuple[NDArray[np.float64], str]:
     """Read points, one for each feature, and the metric that fits their coordinates.
 
@@ -192,6 +189,8 @@ def read_features(
     plane
         Keep the coordinates of a projected frame of at most 5120 points, shortened such that no two points are
         farther apart in the plane than on the ground.
+    max_ratio
+        Largest ratio of a distance in the plane to the one on the ground: shortening costs a thousandth at most.
 
     Returns
     -------
@@ -240,9 +239,9 @@ def read_features(
         raise InvalidProblemError("plane", f"projected coordinates; type {_TO_METERS}", "degrees")
     meters = stored * factor
     stretch = _largest_stretch(meters, degrees, converted)
-    if stretch > _LARGEST_STRETCH:
+    if stretch > max_ratio:
         expected = (
-            f"distances of at most {_LARGEST_STRETCH} times those on the ground; type {_TO_METERS}, "
+            f"distances of at most {max_ratio} times those on the ground; type {_TO_METERS}, "
             "or leave plane=True out"
         )
         raise InvalidProblemError("plane", expected, f"up to {printed.at_most(stretch, 4)} times")

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["edge_table", "integer_table", "point_table", "positive_count", "unit_name"]
 
-_RELATIVE_TOLERANCE = 1e-9
-"""Relative violation of symmetry or of the triangle inequality that counts as rounding."""
-
 _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 """The units of metrics that have one of their own."""
 
@@ -99,7 +96,7 @@ def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
     return array
 
 
-def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
+def integer_table(matrix: ArrayLike, *, tolerance: float = 1e-9) -> tuple[NDArray[np.int64], int]:
     """Read a distance matrix, round it down to integers and close it in ``O(n^3)``; the caller's array is not changed.
 
     Entries are rounded down, of two mirrored ones the lesser counts. At most 5120 rows.
@@ -131,8 +128,8 @@ def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
             f"d({i}, {j}) = {array[i, j]}",
         )
     apart = np.abs(array - array.T)
-    i, j = np.unravel_index(np.argmax(apart - _RELATIVE_TOLERANCE * array), array.shape)
-    if apart[i, j] > _RELATIVE_TOLERANCE * array[i, j]:
+    i, j = np.unravel_index(np.argmax(apart - tolerance * array), array.shape)
+    if apart[i, j] > tolerance * array[i, j]:
         raise InvalidProblemError(
             "matrix",
             "symmetry; of one-way distances take the lesser of both directions, as lengths of MetricSpace.from_graph: "
@@ -142,19 +139,19 @@ def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
     scale = scale_for(float(array.max()), TOTAL_BITS)
     lengths = np.floor(np.ldexp(np.minimum(array, array.T), scale))
     table = closure(lengths.copy())
-    if (lengths - table > _RELATIVE_TOLERANCE * lengths + len(table)).any():
-        _refuse_triple(array)
+    if (lengths - table > tolerance * lengths + len(table)).any():
+        _refuse_triple(array, tolerance)
     return table, scale
 
 
-def _refuse_triple(array: NDArray[np.float64]) -> None:
+def _refuse_triple(array: NDArray[np.float64], tolerance: float) -> None:
     """Raise InvalidProblemError for the worst violated triangle of the first row of ``(n, n)`` with one. ``O(n^3)``.
 
-    No error where small violations only add up.
+    A violation is more than `tolerance` of a distance. No error where small violations only add up.
     """
     for i in range(len(array)):
         around = array[i, :, None] + array
-        excess = array[i] - around.min(axis=0) * (1 + _RELATIVE_TOLERANCE)
+        excess = array[i] - around.min(axis=0) * (1 + tolerance)
         j = int(np.argmax(excess))
         if excess[j] > 0:
             k = int(np.argmin(around[:, j]))

@@ -38,6 +38,9 @@ LENGTHS_AT_ONCE = 1 << 20
 TOTAL_BITS = 46
 """Bits of the largest distance: sums of 128 such lengths are exact in float64."""
 
+MAX_SCALE_BITS = 300
+"""Largest scale of a space: its longest distance is then 2^-254, and a rate for each stored unit is still a float."""
+
 DENSE_LIMIT = 5120
 """Most secrets whose distances are kept as a matrix: 200 MiB, and 40 s of one core to close it."""
 
@@ -85,7 +88,7 @@ def scale_for(extent: float, bits: int) -> int:
     if extent == 0:
         return bits
     scale = bits - math.frexp(extent)[1]
-    if not 0 <= scale <= 300:
+    if not 0 <= scale <= MAX_SCALE_BITS:
         raise InvalidProblemError(
             "unit",
             "one in which distances lie between 1e-76 and 1e10",

@@ -20,7 +20,8 @@ ALL_SWEEPS = 1 << 40
 """Number of sweeps that no closure reaches."""
 
 COLUMNS_PER_PASS = 64
-"""Columns of one pass over all pairs: 500 rows of them fit into the second-level cache."""
+"""Columns of one pass over all pairs: 500 rows of them fit into the second-level cache. All columns of 2,500 secrets in
+one pass took 1.8 times the CPU seconds, and 256 at once about as many as 64; November 2026."""
 
 
 def in_threads(work: Callable[[int], object], pieces: int, threads: int) -> None:
@@ -126,6 +127,6 @@ def close_over_all_pairs(
     def close(piece: int) -> None:
         first = COLUMNS_PER_PASS * piece
         last = min(first + COLUMNS_PER_PASS, columns)
-        raise_over_all(first, last, source, factor, closed, COLUMNS_PER_PASS)
+        raise_over_all(first, last, source, factor, closed)
 
     in_threads(close, -(-columns // COLUMNS_PER_PASS), threads)

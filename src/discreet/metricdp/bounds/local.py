@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
 
 __all__ = [
-    "LEAST_PRICE",
-    "POLISHING_STEPS",
+    "TUNING",
     "CostsInBlocks",
     "LocalBound",
     "Plan",
+    "Tuning",
     "length_table",
     "local_bound",
     "near_groups",
@@ -65,22 +65,20 @@ _MIN_STEPS, _MAX_STEPS = 100, 4000
 _STEPS_BEFORE_FIRST_LOOK, _STEP_GROWTH_BETWEEN_LOOKS = 200, 1.2
 """Steps before the first evaluation of the bound, and factor from one evaluation to the next."""
 
-POLISHING_STEPS = 64
-"""Final steps, which make the multipliers nearly feasible. 700 random points after 383 steps: a bound of 2.823, and
-2.880 with them."""
-
-LEAST_PRICE = 1e-6
-"""Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
-
 _MAX_SCALED_SHARE, _MAX_SCALED_NATS_PER_STEP, _MAX_SCALED_NATS = 0.5, 0.4, 15.0
 """Limits on the decay of a column that its scaling removes: a share, nats from one secret to the next, and nats in all.
 Scaling magnifies the rounding errors of multipliers far from home: 1,000 points on lines after 800 steps had bounds of
 1.14 with at most 40 nats in all, 1.276 with 25 and 1.278 with 15."""
 
 
-class _Tuning(NamedTuple):
-    """Limits on memory, and on the arcs that are added to a tile."""
+class Tuning(NamedTuple):
+    """Limits on memory, on the arcs that are added to a tile, and on the multipliers of the bound."""
 
+    polishing_steps: int = 64
+    """Final steps, which make the multipliers nearly feasible. 700 random points after 383 steps: a bound of 2.823, and
+    2.880 with them."""
+    least_price: float = 1e-6
+    """Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
     max_state_bytes: int = 3 * 2**30
     """Memory of all tiles; a fixed number, so that the same input gives the same bound."""
     max_sampled_reports: int = 1024
@@ -94,7 +92,7 @@ class _Tuning(NamedTuple):
     """Pairs of a secret and a report in a block, to bound memory."""
 
 
-_TUNING = _Tuning()
+TUNING = Tuning()
 
 
 class CostsInBlocks(Protocol):
@@ -237,7 +235,7 @@ def _search(
                 if state.best >= (1 - gap) * state.dual_objective():
                     break
         steps, estimate = state.count, state.dual_objective()
-        state.polish(POLISHING_STEPS, pool)
+        state.polish(TUNING.polishing_steps, pool)
         state.count = steps
         report()
     tiles = len(plan.tiles)
@@ -264,7 +262,7 @@ def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cost of the cheapest of some reports ``(r,)`` for each secret, ``(n,)``; ``O(n r)``, in blocks."""
     n = costs.source.n
-    least, step = np.empty(n), max(1, _TUNING.pairs_per_block // len(reports))
+    least, step = np.empty(n), max(1, TUNING.pairs_per_block // len(reports))
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
         least[some] = costs.block(some, reports).min(axis=1)
@@ -351,10 +349,10 @@ class Plan:
         allowed = (
             r
             for r in _REACHES_IN_NATS
-            if r <= farthest and self._bytes(r) <= _TUNING.max_state_bytes
+            if r <= farthest and self._bytes(r) <= TUNING.max_state_bytes
         )
         self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
-        fits = self._bytes(math.inf) <= _TUNING.max_state_bytes
+        fits = self._bytes(math.inf) <= TUNING.max_state_bytes
         if fits and self.count_multipliers() > max_share * 2 * len(graph) * len(self.homes):
             self.reach = math.inf
         self.tiles: list[Tile | ArcTile] = []
@@ -368,7 +366,7 @@ class Plan:
     @property
     def work_of_step(self) -> int:
         """Work of a step in multipliers of a tile, of which sixteen are one vector."""
-        return self.multipliers * (_TUNING.work_per_arc if self.stars else 1)
+        return self.multipliers * (TUNING.work_per_arc if self.stars else 1)
 
     def _distances_to_groups(self) -> NDArray[np.float32]:
         """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)`` float32.
@@ -501,7 +499,7 @@ class Plan:
         def grow_tile(t: int) -> None:
             tile = self.tiles[t]
             if isinstance(tile, ArcTile):
-                raised[:, tile.reports] = tile.grow(_TUNING.raised_share)
+                raised[:, tile.reports] = tile.grow(TUNING.raised_share)
 
         state.for_each_tile(pool, grow_tile)
         state.restart_after_growth(pool)
@@ -522,8 +520,8 @@ class Plan:
         A sample of the reports is looked at, ``O(n)`` times their number.
         """
         n, k = self.graph.n, len(self.homes)
-        some = np.arange(0, k, -(-k // _TUNING.max_sampled_reports))
-        step = max(1, _TUNING.pairs_per_block // len(some))
+        some = np.arange(0, k, -(-k // TUNING.max_sampled_reports))
+        step = max(1, TUNING.pairs_per_block // len(some))
         blocks = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
         mean_cost, smooth = np.empty(n), np.empty(n)
         for rows in blocks:
@@ -544,7 +542,7 @@ class Plan:
         """
         least = self.far.copy()
         for tile in self.tiles:
-            prices = tile.prices(LEAST_PRICE, state.unit)
+            prices = tile.prices(TUNING.least_price, state.unit)
             edges = tile.edges if isinstance(tile, Tile) else self.graph
             levels = row_levels(tile.cost, edges, self.epsilon, prices)
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)

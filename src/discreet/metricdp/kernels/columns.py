@@ -15,15 +15,14 @@ __all__ = ["farthest_apart", "raise_over_all", "swept_tails"]
 
 
 @kernel
-def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+def raise_over_all(
     first: int,
     last: int,
     Z: NDArray[np.float64],
     factor: NDArray[np.float64],
     raised: NDArray[np.float64],
-    width: int,
 ) -> None:
-    """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, ``width`` columns at a time; factors of a secret are 1.
+    """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, in one pass over all pairs; factors of a secret are 1.
 
     Columns are those from ``first`` to ``last`` of ``Z`` and ``raised`` ``(n, columns)``; ``factor`` is ``(n, n)``. The
     cost is ``O(n^2 (last - first))``.
@@ -33,26 +32,24 @@ def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
     """
     n = len(Z)
     whole = n - n % 4
-    for left in range(first, last, width):
-        right = min(left + width, last)
-        for i in range(n):
-            row, mine = raised[i], Z[i]
-            for k in range(left, right):
-                row[k] = mine[k]
-            # One load and one store of the row serve four others.
-            for j in range(0, whole, 4):
-                f0, f1, f2, f3 = factor[i, j], factor[i, j + 1], factor[i, j + 2], factor[i, j + 3]
-                r0, r1, r2, r3 = Z[j], Z[j + 1], Z[j + 2], Z[j + 3]
-                for k in range(left, right):
-                    best = max(f0 * r0[k], f1 * r1[k])
-                    other = max(f2 * r2[k], f3 * r3[k])
-                    best = max(best, other)
-                    row[k] = max(row[k], best)
-            for j in range(whole, n):
-                f0, r0 = factor[i, j], Z[j]
-                for k in range(left, right):
-                    lifted = f0 * r0[k]
-                    row[k] = max(row[k], lifted)
+    for i in range(n):
+        row, mine = raised[i], Z[i]
+        for k in range(first, last):
+            row[k] = mine[k]
+        # One load and one store of the row serve four others.
+        for j in range(0, whole, 4):
+            f0, f1, f2, f3 = factor[i, j], factor[i, j + 1], factor[i, j + 2], factor[i, j + 3]
+            r0, r1, r2, r3 = Z[j], Z[j + 1], Z[j + 2], Z[j + 3]
+            for k in range(first, last):
+                best = max(f0 * r0[k], f1 * r1[k])
+                other = max(f2 * r2[k], f3 * r3[k])
+                best = max(best, other)
+                row[k] = max(row[k], best)
+        for j in range(whole, n):
+            f0, r0 = factor[i, j], Z[j]
+            for k in range(first, last):
+                lifted = f0 * r0[k]
+                row[k] = max(row[k], lifted)
 
 
 @kernel

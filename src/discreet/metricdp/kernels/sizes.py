@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["REPORTS_PER_BLOCK", "StepSizes"]
 
 REPORTS_PER_BLOCK = 16
-"""Reports of a block: as many float32 numbers fill the widest vector register in use, of 512 bits."""
+"""Reports of a block: as many float32 numbers fill the widest vector register in use, of 512 bits, and a cache line."""
 
 
 class StepSizes(NamedTuple):

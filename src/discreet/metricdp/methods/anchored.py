@@ -36,12 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Anchored", "Answer", "anchored_blocks"]
 
-_MAX_ROW_NATS = 30.0
-"""Nats beyond which a ratio constraint gets no row: its coefficient exceeds the precision; the repair keeps it."""
-
-_START_DECAY_SHARE = 0.5
-"""Decay of the starting point as a share of the rate: strictly inside every constraint."""
-
 _MAX_ROW_ERROR, _ROUND_TIME_FACTOR = 1e-5, 1.1
 """Largest row error of a later round that is a candidate, and its expected time in units of the round before."""
 
@@ -211,7 +205,7 @@ def _costs(blocks: Blocks, cost: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def anchored_blocks(
-    part: Part, home: NDArray[np.int64], radius: float
+    part: Part, home: NDArray[np.int64], radius: float, decay: float = 0.5, max_nats: float = 30.0
 ) -> tuple[Blocks, NDArray[np.float64]]:
     """Return the anchored program, and a point strictly inside its inequalities.
 
@@ -223,6 +217,10 @@ def anchored_blocks(
         ``(n_reports,)``: home of each report.
     radius
         Radius of the balls, in median distances to a nearest neighbor. Balls grow until every secret is in one.
+    decay
+        Decay of the starting point as a share of the rate: half of it is strictly inside every constraint.
+    max_nats
+        Nats beyond which a ratio constraint gets no row: its coefficient exceeds the precision; the repair keeps it.
 
     Returns
     -------
@@ -264,18 +262,18 @@ def anchored_blocks(
         small, large, powers = _ratios_of_all(apart, away - first, inside, number)
     else:
         small, large, powers = _ratios(graph.pairs, nats, away - first, inside, number)
-    every = np.arange(len(block))
+    every, keep = np.arange(len(block)), powers <= max_nats
     blocks = Blocks(
         block,
         rows,
-        np.concatenate([small, np.full(len(every), -1)]),
-        np.concatenate([large, every]),
-        np.concatenate([np.exp(powers), np.ones(len(every))]),
+        np.concatenate([small[keep], np.full(len(every), -1)]),
+        np.concatenate([large[keep], every]),
+        np.concatenate([np.exp(powers[keep]), np.ones(len(every))]),
         np.column_stack([tails, np.ones(n)]),
     )
     start = np.ones(len(block))
-    start[number[secret, report]] = np.exp(-_START_DECAY_SHARE * away[secret, report])
-    start[number[n]] = np.exp(-_START_DECAY_SHARE * first)
+    start[number[secret, report]] = np.exp(-decay * away[secret, report])
+    start[number[n]] = np.exp(-decay * first)
     start[-1] = 1e-2 / n
     return blocks, start
 
@@ -311,17 +309,16 @@ def _ratios(
     entry = np.repeat(np.arange(len(secret)), counts)
     at = first[secret][entry] + np.arange(len(entry)) - (np.cumsum(counts) - counts)[entry]
     i, j, k, d = secret[entry], neighbors[at], report[entry], apart[at]
-    both = inside[j, k] & (d <= _MAX_ROW_NATS)
+    both = inside[j, k]
     small, large, powers = [number[i, k][both]], [number[j, k][both]], [d[both]]
-    cross = ~inside[j, k]
+    cross = ~both
     for sign in (-1.0, 1.0):
         tight = np.full(len(secret), np.inf)
         np.minimum.at(tight, entry[cross], d[cross] + sign * beyond[j[cross], k[cross]])
-        binding = np.flatnonzero(tight <= _MAX_ROW_NATS)
-        own, tail = number[secret[binding], report[binding]], number[n, report[binding]]
+        own, tail = number[secret, report], number[n, report]
         small.append(own if sign < 0 else tail)
         large.append(tail if sign < 0 else own)
-        powers.append(tight[binding])
+        powers.append(tight)
     return np.concatenate(small), np.concatenate(large), np.concatenate(powers)
 
 
@@ -339,9 +336,9 @@ def _ratios_of_all(
     small, large, powers = [], [], []
     for report in range(inside.shape[1]):
         ball = np.flatnonzero(inside[:, report])
-        mine, tail = number[ball, report], int(number[n, report])
+        mine, tails = number[ball, report], np.full(len(ball), number[n, report])
         near = apart[np.ix_(ball, ball)]
-        i, j = np.nonzero((near <= _MAX_ROW_NATS) & ~np.eye(len(ball), dtype=bool))
+        i, j = np.nonzero(~np.eye(len(ball), dtype=bool))
         small.append(mine[i])
         large.append(mine[j])
         powers.append(near[i, j])
@@ -350,9 +347,7 @@ def _ratios_of_all(
             # Infinite for secrets of the ball, whose rows are above.
             ways = rows + sign * np.where(np.isinf(fall), sign * np.inf, fall)
             tight = ways.min(axis=1)
-            binding = tight <= _MAX_ROW_NATS
-            own, tails = mine[binding], np.full(int(binding.sum()), tail)
-            small.append(own if sign < 0 else tails)
-            large.append(tails if sign < 0 else own)
-            powers.append(tight[binding])
+            small.append(mine if sign < 0 else tails)
+            large.append(tails if sign < 0 else mine)
+            powers.append(tight)
     return np.concatenate(small), np.concatenate(large), np.concatenate(powers)

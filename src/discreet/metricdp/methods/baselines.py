@@ -45,9 +45,6 @@ _NODES_PER_PANEL, _NODES_PER_FLAT_PANEL = 12, 4
 _MIN_EXTENT_IN_NATS = 1e-6
 """Least extent of the reports, in nats, for which integrals over their cells are accurate."""
 
-_SECRETS_PER_BLOCK = 256
-"""Secrets in a block of integrals over all sides of cells, to bound memory."""
-
 
 class Baseline(Protocol):
     """A method without bounds."""
@@ -305,12 +302,13 @@ def nearest_output_floor(problem: Problem) -> float:
 
 
 def _cell_masses(
-    secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float
+    secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float, *, block: int = 256
 ) -> NDArray[np.float64]:
     """Integrate planar Laplace noise around each secret over the Voronoi cell of each report, ``(secrets, reports)``.
 
     `secrets` and `reports` are ``(m, 2)`` points, `epsilon` is per unit of these. Rows sum to about 1; of reports at
-    one point the first gets all. About 15 exponentials an entry.
+    one point the first gets all. About 15 exponentials an entry, for `block` secrets at
+    once, to bound memory.
     """
     from scipy.spatial import Voronoi, cKDTree
 
@@ -343,8 +341,8 @@ def _cell_masses(
     masses = np.zeros((len(secrets), len(sites)))
     nearest = cKDTree(sites).query(aside)[1]
     masses[np.arange(len(secrets)), nearest] = 1.0
-    for first in range(0, len(secrets), _SECRETS_PER_BLOCK):
-        rows = slice(first, first + _SECRETS_PER_BLOCK)
+    for first in range(0, len(secrets), block):
+        rows = slice(first, first + block)
         swept = swept_tails(aside[rows], normals, offsets, spans, epsilon, *rules) / (2 * math.pi)
         np.subtract.at(masses[rows].T, left, swept.T)
         np.add.at(masses[rows].T, right, swept.T)

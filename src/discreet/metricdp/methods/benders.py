@@ -17,7 +17,7 @@ Linear programming without decomposition was faster whenever both finished; see 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -44,12 +44,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Benders"]
 
-_MAX_PROGRAM_ROWS = 400_000
-"""Rows of the master or a subproblem beyond which none is built: the first solve would take minutes. A fixed number, so
-that the same input gives the same design."""
 
-_MAX_PRIMAL_DUAL_STEPS = 6000
-"""Limit on the primal-dual steps if no master is built."""
+class _Limits(NamedTuple):
+    """Fixed numbers, so that the same input gives the same design."""
+
+    rows: int = 400_000
+    """Rows of the master or a subproblem beyond which none is built: the first solve would take minutes."""
+
+    primal_dual_steps: int = 6_000
+    """Primal-dual steps if no master is built."""
+
+
+_LIMITS = _Limits()
 
 
 @final
@@ -122,11 +128,11 @@ class Benders:
         anchor = _anchor(part, limits)
         layout = self._layout(part, anchor)
         rows = _largest_program(layout, None)
-        if rows > _MAX_PROGRAM_ROWS:
+        if rows > _LIMITS.rows:
             return self._without_master(layout, anchor, rows, limits)
         chains = inner_pairs(layout)
         rows = _largest_program(layout, chains)
-        if rows > _MAX_PROGRAM_ROWS:
+        if rows > _LIMITS.rows:
             return self._without_master(layout, anchor, rows, limits)
         result = benders(
             layout.program(),
@@ -189,7 +195,7 @@ class Benders:
         remaining = None
         if limits.seconds is not None:
             remaining = max(0.0, limits.seconds - (clock() - start))
-        steps = PrimalDual(iterations=_MAX_PRIMAL_DUAL_STEPS).solve(
+        steps = PrimalDual(iterations=_LIMITS.primal_dual_steps).solve(
             part, replace(limits, seconds=remaining, offer=None)
         )
         if steps is None or steps.matrix is None:

@@ -93,7 +93,7 @@ class TailsAndHub:
         A dense linear program of n rows and n_reports variables by the dual simplex method, then some rounds with at
         most n more rows and a warm start: .1 to .9 CPU seconds for 225 secrets.
         """
-        from discreet.core.lp.program import SMALLEST_ENTRY
+        from discreet.core.lp.program import HIGHS
 
         if part.n < 2:
             return None
@@ -104,13 +104,13 @@ class TailsAndHub:
         gain = (tails * (part.cost - part.cost[:, hub, None])).sum(axis=0)
         # A report that is no better than the hub has height 0 in an optimal channel.
         used = np.flatnonzero(gain < 0)
-        # HiGHS drops coefficients up to SMALLEST_ENTRY.
+        # HiGHS drops small coefficients.
         allowed = (
             _LIMITS.coefficients
             if limits.seconds is not None
             else _LIMITS.coefficients_without_time_limit
         )
-        if int((tails[:, used] > SMALLEST_ENTRY).sum()) > allowed:
+        if int((tails[:, used] > HIGHS.small_matrix_value).sum()) > allowed:
             return None
         heights = np.zeros(len(tails[0]))
         rounds = 0
@@ -140,9 +140,10 @@ class TailsAndHub:
         returned where these or the time end. LimitReachedError or SolverError if the first program is not solved.
         """
         from discreet.core.lp import LinearModel, LinearProgram
-        from discreet.core.lp.program import SMALLEST_ENTRY
+        from discreet.core.lp.program import HIGHS
 
-        each, matrix = np.arange(len(tails)), np.where(tails > SMALLEST_ENTRY, tails, 0.0)
+        matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
+        each = np.arange(len(tails))
         model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
         heights = np.zeros(len(gain))
         for number in range(1, _LIMITS.rounds + 1):
@@ -166,7 +167,7 @@ class TailsAndHub:
             heights = min(heights, shrunk, key=lambda one: float(gain @ one))
             factor = decay[source[target], target]
             rows = tails[target] - factor[:, None] * tails[source[target]]
-            rows[np.abs(rows) <= SMALLEST_ENTRY] = 0.0
+            rows[np.abs(rows) <= HIGHS.small_matrix_value] = 0.0
             model.add_rows(rows, -np.inf, 1.0 - factor)
         return heights, _LIMITS.rounds
 

@@ -16,7 +16,8 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
-from discreet.metricdp.bounds.local import LEAST_PRICE, POLISHING_STEPS, Plan, priceable
+from discreet.metricdp.bounds.local import TUNING as BOUND_TUNING
+from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows_distance
 from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_once
@@ -314,11 +315,11 @@ class _Run:
     def _work_of_mending(self) -> float:
         """Estimate the work of mending and polishing, in steps."""
         if not self.over_all_pairs:
-            return _TUNING.mending_steps + POLISHING_STEPS
+            return _TUNING.mending_steps + BOUND_TUNING.polishing_steps
         n, n_reports = self.near.cost.shape
         triples = float(n * n * _TUNING.merged_share * n_reports)
         return (
-            POLISHING_STEPS
+            BOUND_TUNING.polishing_steps
             + _TUNING.multipliers_per_mended_triple * triples / self.plan.work_of_step
         )
 
@@ -384,7 +385,7 @@ class _Run:
         `upper` is a guess of the loss after repair. Costs a fixed number of steps.
         """
         state, before = self.state, self.state.best
-        state.polish(POLISHING_STEPS, self.pool, aside=True, is_late=self._is_late)
+        state.polish(BOUND_TUNING.polishing_steps, self.pool, aside=True, is_late=self._is_late)
         self.polished_at = state.count
         if upper > before:
             self.polishing_share = (state.best - before) / (upper - before)
@@ -480,7 +481,7 @@ class _Run:
         """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
-            least = max(LEAST_PRICE, state.least_gain)
+            least = max(BOUND_TUNING.least_price, state.least_gain)
             prices = plan.list_multipliers(state, least, self.near.secrets, self.near.reports)
             self.offered_bound = state.best
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ArcTile"]
 
-_LEAST_VIOLATION = 0.02
-"""Least relative violation of an arc that is added."""
-
-_LEAST_REQUIRED_PROBABILITY = 1e-7
-"""Least probability required by an arc that is added."""
-
 
 @final
 class ArcTile(TileState):
@@ -135,13 +129,18 @@ class ArcTile(TileState):
         """Return an upper bound of the largest squared singular value of the scaled ratios: 1 for such steps."""
         return 1.0
 
-    def grow(self, cover: float) -> NDArray[np.float64]:
+    def grow(
+        self, cover: float, *, min_violation: float = 0.02, min_required: float = 1e-7
+    ) -> NDArray[np.float64]:
         """Add the most costly of the violated arcs; return the columns raised once to the most violated ones.
 
         Parameters
         ----------
         cover
             Share of the loss added by raising that the added arcs account for.
+        min_violation, min_required
+            Least relative violation of an arc that is added, and least probability that it requires: smaller ones cost
+            a step more than the loss that they save.
 
         Returns
         -------
@@ -153,8 +152,8 @@ class ArcTile(TileState):
         Z = np.maximum(self.X * self.S, np.float32(0.0))
         required, source = np.empty_like(Z), np.empty(Z.shape, dtype=np.int32)
         most_violated(Z, self.decay, required, source)
-        added = self.cost.T * np.maximum(required - Z * (1 + _LEAST_VIOLATION), 0.0)
-        added[required < _LEAST_REQUIRED_PROBABILITY] = 0.0
+        added = self.cost.T * np.maximum(required - Z * (1 + min_violation), 0.0)
+        added[required < min_required] = 0.0
         order = np.sort(added, axis=None)[::-1]
         total = np.cumsum(order)
         if total[-1] > 0:

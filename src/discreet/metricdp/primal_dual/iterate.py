@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST_ENTRY",
     "LEAST_PRICE",
-    "ROW_WEIGHT",
     "TileState",
     "aligned_zeros",
     "balance_weight",
@@ -31,19 +30,8 @@ __all__ = [
     "unit_changes",
 ]
 
-_LEAST_CORRELATION = 0.3
-"""Correlation of losses with the distance above which variables are scaled by it."""
-
-ROW_WEIGHT = 0.15
-"""Squared weight of the row sums beside the ratios, in units of the largest of both: random points, 225 secrets of
-3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound than with one weight for all, November 2026."""
-
 _BALANCED_WEIGHT_LIMITS = 0.02, 100.0
 """Limits on the primal weight after it is balanced."""
-
-_MAX_WEIGHT_CHANGE_POWER = 0.5
-"""Power of the ratio of the residuals in a change of the weight, and least factor of a change; the largest is its
-inverse."""
 
 _SUFFICIENT_DECAY, _NECESSARY_DECAY, _MAX_SHARE_OF_STEPS = 0.2, 0.8, 0.36
 """Factors of the step length since the last restart that trigger a restart at once, or if steps grow again, and share
@@ -146,10 +134,11 @@ def is_restart_due(count: int, age: int, size: float, first: float, last: float)
     return count > 5 and (shrunk or stalled or overdue)
 
 
-def balance_weight(weight: float, primal: float, dual: float) -> float:
+def balance_weight(weight: float, primal: float, dual: float, *, power: float = 0.5) -> float:
     """Return the next primal weight from the residuals of the channel and of the bound, in the same unit.
 
-    It grows if `primal` is larger than `dual`, by a factor of at most 2, falls likewise, and stays within limits.
+    It grows if `primal` is larger than `dual`, by their ratio to the `power` and a factor of at most ``1 / power``,
+    falls likewise, and stays within limits.
 
     Examples
     --------
@@ -158,19 +147,20 @@ def balance_weight(weight: float, primal: float, dual: float) -> float:
     """
     ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
     low, high = _BALANCED_WEIGHT_LIMITS
-    factor: float = min(
-        max(ratio**_MAX_WEIGHT_CHANGE_POWER, _MAX_WEIGHT_CHANGE_POWER), 1 / _MAX_WEIGHT_CHANGE_POWER
-    )
+    factor: float = min(max(ratio**power, power), 1 / power)
     return float(min(max(weight * factor, low), high))
 
 
-def follows_distance(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
+def follows_distance(
+    cost: NDArray[np.float64], away: NDArray[np.float64], *, least: float = 0.3
+) -> bool:
     """Test whether losses, in units of each secret's mean, correlate with the distance from home.
 
-    `cost` and `away` are ``(n, k)``; ``O(n k)``.
+    The correlation must exceed `least`: below it variables are better not scaled by the distance. `cost` and `away` are
+    ``(n, k)``; ``O(n k)``.
     """
     mean = cost.mean(axis=1, keepdims=True)
     relative = np.divide(cost, mean, out=np.ones_like(cost), where=mean > 0) - 1.0
     far = np.where(mean > 0, away - away.mean(axis=1, keepdims=True), 0.0)
     size = math.sqrt(float((relative**2).sum()) * float((far**2).sum()))
-    return float((relative * far).sum()) > _LEAST_CORRELATION * size
+    return float((relative * far).sum()) > least * size

@@ -19,18 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_reports"]
 
-_NEIGHBORS_PER_REPORT = 6
-"""Nearest other reports with which a report may be merged; merged reports keep the neighbors of both."""
-
-_SHARE_MERGED_PER_PASS = 1 / 8
-"""Largest share of the columns merged before costs of merges are computed anew."""
-
 
 def merge_reports(
     matrix: NDArray[np.float64],
     cost: NDArray[np.float64],
     apart: NDArray[np.int64],
     allowed: float,
+    *,
+    n_neighbors: int = 6,
 ) -> NDArray[np.float64]:
     """Add up columns of near reports, cheapest merges first, within a limit on the loss that this adds.
 
@@ -44,6 +40,9 @@ def merge_reports(
         ``(n_reports, n_reports)``: distances between the reports.
     allowed
         Limit on the loss added, with columns renamed as the report of least expected cost.
+    n_neighbors
+        Nearest other reports with which a report may be merged, as many as a point in a plane has around it; merged
+        reports keep the neighbors of both.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def merge_reports(
     # Single precision chooses as well in half the time.
     expected = matrix.T.astype(np.float32) @ cost.astype(np.float32)
     groups, left = np.arange(len(expected)), allowed
-    count = min(_NEIGHBORS_PER_REPORT + 1, len(groups))
+    count = min(n_neighbors + 1, len(groups))
     nearest = np.stack([np.argpartition(row, count - 1)[:count] for row in apart])
     pairs = np.stack([np.repeat(groups, count), nearest.ravel()], axis=1)
     while True:
@@ -80,12 +79,12 @@ def merge_reports(
 
 
 def _cheapest_merges(
-    expected: NDArray[np.float32], pairs: NDArray[np.int64], allowed: float
+    expected: NDArray[np.float32], pairs: NDArray[np.int64], allowed: float, share: float = 1 / 8
 ) -> tuple[NDArray[np.int64], float]:
     """Return the cheapest merges of disjoint pairs within the allowed loss, ``(merges, 2)``, and the rest of it.
 
-    `expected` ``(reports, names)`` are costs of each report under each name, `pairs` ``(m, 2)``. ``O(m names)``, and
-    a sort.
+    `expected` ``(reports, names)`` are costs of each report under each name, `pairs` ``(m, 2)``. At most a `share` of
+    the reports is merged, after which costs of merges are to be computed anew. ``O(m names)``, and a sort.
     """
     least, costs = expected.min(axis=1), np.empty(len(pairs))
     step = max(1, (1 << 20) // expected.shape[1])
@@ -94,7 +93,7 @@ def _cheapest_merges(
         costs[first : first + step] = (expected[a] + expected[b]).min(axis=1) - least[a] - least[b]
     merged = np.zeros(len(expected), dtype=bool)
     chosen: list[int] = []
-    most = max(1, int(_SHARE_MERGED_PER_PASS * len(expected)))
+    most = max(1, int(share * len(expected)))
     for at in np.argsort(costs, kind="stable").tolist():
         a, b = pairs[at]
         if len(chosen) == most or costs[at] > allowed:

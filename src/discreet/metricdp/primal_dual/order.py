@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["OrderedProgram", "order_by_nearness"]
 
-_MAX_SECRETS_PER_LEAF = 8
-"""Secrets of a group that is not halved further: a few rows of 16 floats."""
 
-
-def order_by_nearness(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def order_by_nearness(lengths: NDArray[np.int64], *, leaf: int = 8) -> NDArray[np.int64]:
     """Return an order of the secrets by halving: each half is nearer to one of two distant secrets.
 
     Parameters
     ----------
     lengths
         ``(n, n)`` distances.
+    leaf
+        Secrets of a group that is not halved further: a few rows of 16 floats.
 
     Returns
     -------
@@ -51,7 +50,7 @@ def order_by_nearness(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     stack, order = [np.arange(len(lengths))], []
     while stack:
         group = stack.pop()
-        if len(group) <= _MAX_SECRETS_PER_LEAF:
+        if len(group) <= leaf:
             order.append(group)
             continue
         within = lengths[np.ix_(group, group)]

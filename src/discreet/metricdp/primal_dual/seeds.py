@@ -18,15 +18,11 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
 
 __all__ = [
-    "MAX_EDGES_PER_SECRET",
     "has_sparse_spanner",
     "is_dense",
     "seconds_for_spanner",
     "spanner_for_steps",
 ]
-
-MAX_EDGES_PER_SECRET = 6
-"""Edges for each secret up to which a spanner is sparse: 1.1-spanners of points in the plane have 3.5 to 5."""
 
 
 class _Tuning(NamedTuple):
@@ -38,6 +34,9 @@ class _Tuning(NamedTuple):
     sparse_dilation: float = 1.1
     """Dilation of a sparse spanner. On 2,000 junctions the bound from this spanner was within 2 % of the best known
     one."""
+
+    sparse_edges_per_secret: int = 6
+    """Edges for each secret up to which a spanner is sparse: 1.1-spanners of points in the plane have 3.5 to 5."""
 
     edges_per_secret_of_fine: int = 20
     edges_of_spanner: int = 20_000
@@ -84,7 +83,7 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     within = lengths[np.ix_(sample, sample)]
     i, j = np.triu_indices(len(sample), 1)
     pairs = np.stack([i, j], axis=1).astype(np.int32)
-    limit = MAX_EDGES_PER_SECRET * len(sample)
+    limit = _TUNING.sparse_edges_per_secret * len(sample)
     in_spanner = _greedy_spanner(len(sample), pairs, within[i, j], _TUNING.sparse_dilation, limit)
     return bool(in_spanner.sum() <= limit)
 

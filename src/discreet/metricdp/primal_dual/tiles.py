@@ -23,7 +23,6 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
     LEAST_ENTRY,
     LEAST_PRICE,
-    ROW_WEIGHT,
     TileState,
     aligned_zeros,
     balance_weight,
@@ -50,9 +49,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.primal_dual.arcs import ArcTile
 
 __all__ = ["Tile", "TiledIterate", "bytes_of"]
-
-_POWER_ROUNDS = 20
-"""Rounds of the power method for the largest singular value, on the first sixteen reports of each tile."""
 
 _FIRST_WEIGHT_LIMITS = 0.2, 100.0
 """Limits on the primal weight until it is balanced."""
@@ -142,14 +138,14 @@ class Tile(TileState):
         """Number of multipliers."""
         return 2 * len(self.edges) * len(self.reports)
 
-    def largest_value(self) -> float:
+    def largest_value(self, *, rounds: int = 20) -> float:
         """Estimate the largest squared singular value of the scaled ratios, from the first block, by the power method.
 
-        Some products with the constraints.
+        `rounds` products with the constraints; the step size allows for an error of 3 %.
         """
         from discreet.metricdp.kernels.primal_dual import largest_value
 
-        return largest_value(self.S[:1], self.R[:1], self.edges.pairs, self.small, _POWER_ROUNDS)
+        return largest_value(self.S[:1], self.R[:1], self.edges.pairs, self.small, rounds)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the channel of the iterate, ``(n, k)``."""
@@ -296,17 +292,19 @@ class TiledIterate:
         self.measuring: list[int] = []
         """Numbers of steps after which variables get new units."""
 
-    def _measure(self) -> None:
+    def _measure(self, *, row_weight: float = 0.15) -> None:
         """Set the step size and the row weights from an estimate of the largest singular value of all tiles.
 
-        Some products with the constraints of each tile.
+        `row_weight` is the squared weight of the row sums beside the ratios, in units of the largest of both: random
+        points, 225 secrets of 3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound with 0.15 than with
+        one weight for all, November 2026. Some products with the constraints of each tile.
         """
         ratios, squares = 0.0, np.zeros(self.n)
         for tile in self.tiles:
             ratios = max(ratios, tile.largest_value())
             squares[tile.secrets] += tile.squares
-        self.row_weight = ROW_WEIGHT * ratios / np.maximum(squares, 1e-30)
-        self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
+        self.row_weight = row_weight * ratios / np.maximum(squares, 1e-30)
+        self.step_size = 0.97 / math.sqrt((1.03 + row_weight) * ratios)
 
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
         """Convert variables and multipliers to new units, and restart at the point; each step size is estimated anew.
