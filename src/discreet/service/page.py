@@ -280,13 +280,13 @@ def _report(data: object) -> tuple[float, float]:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return a request's body of at most 1,000 bytes, or None if it is longer, as soon as that is known."""
+    """Return a request's body of at most 1,000 bytes, or None if it is longer or cut off, as soon as that is known."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > _MAX_BODY_BYTES:
+        if len(body) > _MAX_BODY_BYTES or message["type"] == "http.disconnect":
             return None
     return body
 
