@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
@@ -301,3 +302,24 @@ def test_a_promise_is_never_printed_smaller_than_it_is() -> None:
     assert "2.0000004 per km" in repr(told)
     long = replace(made, guarantee=MetricDP(Fraction(20000000000001, 10**13), "km"))
     assert "e^(2.000001 d)" in _promise(long)
+
+
+def test_a_body_that_is_cut_off_is_not_acted_on(made: Callable[..., Page]) -> None:
+    page, sent = made(), list[Any]()
+    messages = [
+        {"type": "http.request", "body": report(3), "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    scope = {
+        "type": "http", "method": "POST", "path": f"/{page.token}/keep", "query_string": b"",
+        "headers": [(b"host", HOST.encode()), (b"origin", f"http://{HOST}".encode())],
+    }  # fmt: skip
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(page(scope, receive, send))
+    assert sent[0]["status"] == 413

@@ -398,11 +398,9 @@ def render_counts(
     left: tuple[Fraction, ...] | None,
     more: Mapping[str, Any],
 ) -> str:
-    """Render what may be published, and nothing else, as text or JSON: no time, which depends on the records.
+    """Render a release, or an outcome without a guarantee, as text or JSON: public facts alone, no running time.
 
-    `left` is what the ledger has left, `more` the facts of this kind of counts.
-
-    `outcome` is the release, or an outcome without a guarantee.
+    `left` is the budget left in the ledger. `more` are facts for JSON; text shows only its ``"microdata"``.
     """
     tree = outcome.result.frame.tree
     data = outcome_facts(

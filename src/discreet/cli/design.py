@@ -188,9 +188,9 @@ def _make_tails(
     options: DesignOptions,
     on_progress: Callable[[Progress], None] | None,
 ) -> _Made:
-    """Design a channel of exponential tails; return it, the function that writes it, its facts and its rows of text.
+    """Make a design of exponential tails; return it, the function that writes it, its facts and its rows of text.
 
-    Warns if the radius had to be widened to connect all secrets. At most 16,384 secrets; all pairs are looked at.
+    Warns if the radius had to be widened to connect all secrets. The search for the bound ends by gap or time limit.
     """
     from discreet.artefact import save_anchored
     from discreet.artefact.implicit import from_tails

@@ -22,7 +22,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import pickle
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -386,7 +385,7 @@ class Compiled:
         """
         try:
             return cast("object | None", self._files(key).load(key))
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+        except Exception:  # noqa: BLE001 - pickle raises any error for a damaged file
             return None
 
     def _files(self, key: object) -> Any:  # noqa: ANN401 - numba has no types

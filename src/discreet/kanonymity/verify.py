@@ -72,10 +72,10 @@ class Classes:
 
 
 class Requirement(Protocol):
-    """What is asked of a table of counts: a row for each class, a column for each value."""
+    """A demand on classes: ``check`` takes counts ``(classes, values)`` and returns a Check of how many fail."""
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count the classes that fail."""
+        """Count the classes ``(classes, values)`` that fail."""
         ...
 
 

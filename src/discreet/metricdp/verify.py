@@ -175,7 +175,7 @@ def _shorten_paths(
     """Replace paths, in place, by shorter ones that begin with one of the edges; return whether there were any.
 
     `paths` and `lengths` are ``(n, n)`` in stored units, `edges` directed pairs, taken in this order; ``O(n)`` an
-    edge.
+    edge, and a copy of `paths`.
     """
     before = paths.copy()
     for i, j in edges:
@@ -328,7 +328,7 @@ def _bound_pairs(
 def _groups(near: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Label the connected components of `near` ``(n, n)`` by breadth-first search: ``(n,)`` from 0.
 
-    ``O(n^2)`` and more.
+    ``O(n^2)``.
     """
     labels = np.full(len(near), -1)
     while labels.min() < 0:

@@ -167,10 +167,6 @@ class Client:
         Who sees the same report again learns that it is the same place. The place is kept, in the state's file.
 
         `point` is the place, in the coordinates of the region (latitude and longitude if it has an origin); it snaps
-        to the nearest of the mechanism's places. `bits` is the source of randomness. A first pin charges one report.
-        Fetches the mechanism if that is not done.
-
-        `point` is the place, in the coordinates of the region (latitude and longitude if it has an origin); it snaps
         to the nearest of the mechanism's places. `bits` is the source of randomness. A place that is not pinned yet
         is charged like one report. Fetches the mechanism if that is not done.
 
@@ -203,7 +199,7 @@ class Client:
 
     @property
     def is_first(self) -> bool:
-        """Whether nothing was known of the server and nothing was said, so that whatever it published was taken."""
+        """Whether any mechanism was taken: none was cached, and `accepts` is None. Fetches it as :meth:`prepared`."""
         self.prepared()
         return self._unknown and self._accepts is None
 

@@ -284,13 +284,13 @@ def _report(data: object) -> tuple[float, float]:
 
 
 async def _body(receive: Receive, max_bytes: int) -> bytes | None:
-    """Return a request's body of at most `max_bytes`, or None if it is longer, as soon as that is known."""
+    """Return a request's body of at most `max_bytes`, or None if it is longer or cut off, as soon as that is known."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > max_bytes:
+        if len(body) > max_bytes or message["type"] == "http.disconnect":
             return None
     return body
 

@@ -117,7 +117,7 @@ def in_words(size: int, format_number: Callable[..., str] = at_least) -> str:
 
 @final
 class LargeRun:
-    """The phases of one run."""
+    """One run: :meth:`search`, then :meth:`publish`. The constructor stores `plan` in `space` as version 0."""
 
     def __init__(self, space: Workspace, engine: Engine, plan: LargePlan, report: Reporter) -> None:
         self.space, self.engine, self.report = space, engine, report

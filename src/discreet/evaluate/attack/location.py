@@ -137,7 +137,7 @@ def count_guesses(
     Returns
     -------
     Finding
-        The control group is judged by the place of the next session, of which this one is independent.
+        The control group is judged by the place of the session before, of which this one is independent.
 
     Raises
     ------

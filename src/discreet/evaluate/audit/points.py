@@ -132,7 +132,7 @@ def _compare(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return log-ratios as parts of epsilon times the distance, and a mask of the ones that floats do not clear.
 
-    Both are ``(pairs, K)``, for the slice `some`. ``O(K)`` a pair.
+    Both are ``(pairs, K)``, for the slice `some`; an infinite ratio is 0, in the mask. ``O(K)`` a pair.
     """
     first, second, left, right, unit, far = laws.ends(pairs, some)
     same = first[:, :, None] == second[:, None, :]

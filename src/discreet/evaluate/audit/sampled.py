@@ -251,7 +251,7 @@ def _tested(
 
 
 def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
-    """Describe an event by its outcomes if at most five were seen in `rows`, else by its threshold."""
+    """List outcomes of an event by outcome, or of any if there are `names`, if 1 to 5 were seen; else its threshold."""
     if not (event.by_outcome or names):
         return str(event)
     seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)

@@ -404,9 +404,9 @@ class TableFrame(RegionFrame):
     domain
         The cells.
     shares
-        For each marginal that is measured the part of the budget on each level, the root first. All of them add up to
-        exactly 1. The cells of the deepest level must have one. A leaf above that level has the parts of the levels
-        below it, too, since nobody else spends them on its path. With `kinds` one for each of these instead.
+        For each marginal the part of the budget on each level, the root first; 0 where it is not measured. All of them
+        add up to exactly 1. The cells of the deepest level must have one. A leaf above that level has the parts of the
+        levels below it, too, since nobody else spends them on its path. With `kinds` one for each of these instead.
     max_rows
         The most rows of one person.
     total
@@ -519,7 +519,7 @@ class TableFrame(RegionFrame):
 
     @property
     def marginals(self) -> tuple[Marginal, ...]:
-        """The marginals that are measured on some level, in the order in which they were given."""
+        """The keys of `shares`, in the order given; those of zero shares, too, which are measured nowhere."""
         return tuple(self.shares)
 
     @cached_property

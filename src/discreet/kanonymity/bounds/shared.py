@@ -360,7 +360,7 @@ class Shared:
         return cls(k, partial(pack, problem, k, bins))
 
     def aim(self, mean_loss: float, cells: int, *, sets: bool, timed: bool) -> None:
-        """Choose how far to search, before the first search.
+        """Choose how far to search, after :meth:`prepare` and before the first search.
 
         Parameters
         ----------

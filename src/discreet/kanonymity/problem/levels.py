@@ -265,9 +265,9 @@ def _spans_above(day: date) -> tuple[str, ...]:
 def _prefixed(
     levels: Prefixes, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
-    """Return the key of each code, and its prefixes by key, the shortest first.
+    """Return code -> key ``("", code)`` and key -> ``("0****", ..., code)``; ``SW1*`` where lengths differ.
 
-    Refuses numbers of different lengths, and codes with a star.
+    Raises InvalidProblemError for numbers of different lengths, and codes with a star.
     """
     texts = {value: str(value).strip() for value in values}
     lengths = {len(text) for text in texts.values()}
