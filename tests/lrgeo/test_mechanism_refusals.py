@@ -69,8 +69,7 @@ def test_the_only_pair_of_two_places_is_looked_at(rows: int, columns: int) -> No
 def test_integers_compare_probabilities_and_not_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is called close: the totals of rows, which differ, must enter where integers decide."""
     module = sys.modules["discreet.lrgeo.verify"]
-    all_close = partial(module._violations, max_log_error=1 << 30)
-    monkeypatch.setattr(module, "_violations", all_close)
+    monkeypatch.setattr(module, "_violations", partial(module._violations, max_log_error=1 << 30))
     region = Region.from_grid(1, 3, cell=1, unit="km")
     channel = AnchoredChannel(region.space, 1, np.arange(3), np.array([900, 10, 10]), lift=1)
     rows = [channel.row(place).tolist() for place in range(3)]

@@ -172,9 +172,8 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
         raise InvalidProblemError("state", expected, "something else")
     if frame[0] not in (1, _VERSIONS.state) or frame[1:] != (seconds, unit):
         expected = f"version {_VERSIONS.state}, epochs of {seconds} seconds and epsilon per {unit}"
-        got = (
-            f"{frame[0]}, {frame[1]} and {frame[2] if frame[2] in ('km', 'm') else 'another unit'}"
-        )
+        stated_unit = frame[2] if frame[2] in {"km", "m"} else "another unit"
+        got = f"{frame[0]}, {frame[1]} and {stated_unit}"
         raise InvalidProblemError("state", expected, got)
     return state
 

@@ -273,11 +273,7 @@ class OpenWorkspaces:
             silent = [
                 name for name, workspace in self._workspaces.items() if workspace.heard < oldest
             ]
-            paid = [
-                workspace
-                for workspace in self._paying
-                if workspace.job is None or workspace.job.over
-            ]
+            paid = [workspace for workspace in self._paying if not workspace.close()]
             self._paying = [workspace for workspace in self._paying if workspace not in paid]
         for name in silent:
             self.leave(name)
