@@ -36,8 +36,8 @@ from discreet.kanonymity.bounds.shared import SHARED, AtomPlaces
 from discreet.kanonymity.search.top import TOP
 from discreet.streaming import anonymize as large
 from discreet.streaming.class_counts import NUMBERS, buckets_for
-from discreet.streaming.pieces import PIECE_ROWS
-from discreet.streaming.run import KEY_BYTES, PROCESS_BYTES, part_memory
+from discreet.streaming.pieces import BYTES, PIECE_ROWS
+from discreet.streaming.run import part_memory
 from discreet.streaming.steps import perform
 from discreet.streaming.workspace import Workspace
 
@@ -259,7 +259,7 @@ def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
         "driver": 1,
     }
     does = amounts(steps, rows, rows / (CLASS * K))
-    keys = min(rows, SHARED.max_packed_rows, (memory - PROCESS_BYTES) // KEY_BYTES)
+    keys = min(rows, SHARED.max_packed_rows, (memory - BYTES.process) // BYTES.key)
     found: dict[str, Work] = {}
     for kind, count in steps.items():
         if kind == "bound":

@@ -80,7 +80,8 @@ WATCHED = """
 import numpy as np
 from discreet.kanonymity import Numeric, Problem
 from discreet.kanonymity.bounds.dual import DualBound
-from discreet.kanonymity.bounds.branching import BranchLimits, room_for
+from discreet.kanonymity.bounds.branching import room_for
+from discreet.kanonymity.arrays import BranchLimits
 from discreet.kanonymity.kernels.branching import branches
 
 

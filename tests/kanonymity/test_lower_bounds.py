@@ -12,13 +12,13 @@ import pytest
 
 from discreet.kanonymity import Categorical, Numeric, Problem
 from discreet.kanonymity import bound as near_rows
+from discreet.kanonymity.arrays import BranchLimits
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.branching import BranchLimits, room_for, separate
+from discreet.kanonymity.bounds.branching import room_for, separate
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import DualBound, MultiplierTuning
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import (
-    SHARED,
     Packed,
     Shared,
     SharedCellsTuning,
@@ -284,7 +284,7 @@ def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32],
     """Search all columns in one descent, with room for all; give each row's cost, and what was looked at."""
     n = len(packed.keys)
     K, N = np.zeros(10**6, dtype=np.int64), np.zeros(10**6, dtype=np.int32)
-    B = np.full(10**6, SHARED.cost_units, dtype=np.int32)
+    B = np.full(10**6, SharedCellsTuning().cost_units, dtype=np.int32)
     K[:n], N[:n] = packed.keys, np.minimum(packed.counts, k)
     looked = descend(packed.lattice, K, N, B, n, 0, 0, k, most, np.zeros(1, dtype=np.bool_))
     return B[:n].copy(), looked

@@ -21,7 +21,7 @@ from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
 from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.kinds import AdAllocation, ResourceLocation, TopicInfluence
-from discreet.submodular.objectives.objective import PRECISION, Objective
+from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective
 
 N_RECORDS = 5
 Chosen = tuple[tuple[int, int], ...]
@@ -320,7 +320,7 @@ def test_marginals_of_influence_are_expectations(seed: int, *, whole: bool) -> N
         expected += np.where(inside, x, 1 - x).prod() * state.gains()[:, 0] / 2**f.scale_bits
     w = f.multilinear_marginals(x)
     assert w is not None
-    assert (w * 2**PRECISION.marginal_bits == np.rint(w * 2**PRECISION.marginal_bits)).all()
+    assert (w * 2**MARGINAL_BITS == np.rint(w * 2**MARGINAL_BITS)).all()
     assert w == pytest.approx(expected, abs=2e-6 * N_RECORDS)
     kept = rng.random(N_RECORDS) < 0.5
     some = f.multilinear_marginals(x, kept)

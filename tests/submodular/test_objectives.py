@@ -18,7 +18,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.kinds import ResourceLocation
-from discreet.submodular.objectives.objective import PRECISION, Objective, ObjectiveSpec
+from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective, ObjectiveSpec
 
 SHAPES = st.tuples(st.integers(0, 7), st.integers(1, 4), st.integers(0, 2**32 - 1))
 
@@ -122,9 +122,9 @@ def test_marginals_are_the_expectations_rounded_down_for_each_record(
                 expected[e] += chance * (after - before)
     w = f.multilinear_marginals(x)
     assert w is not None
-    assert (w * 2**PRECISION.marginal_bits == np.rint(w * 2**PRECISION.marginal_bits)).all()
+    assert (w * 2**MARGINAL_BITS == np.rint(w * 2**MARGINAL_BITS)).all()
     assert (w <= expected + 1e-12).all()
-    assert (w >= expected - 1.01 * len(table) * 2.0**-PRECISION.marginal_bits - 1e-12).all()
+    assert (w >= expected - 1.01 * len(table) * 2.0**-MARGINAL_BITS - 1e-12).all()
 
 
 def test_two_choices_of_one_function_grow_on_their_own() -> None:

@@ -230,9 +230,8 @@ def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
             less = np.minimum.reduceat(down[:, first:stop], edges, axis=1)
             least = min(least, int((more + less).min()))
             up[:, nodes] += more
-            down[:, nodes] = np.where(
-                less >= INFEASIBLE_COST, INFEASIBLE_COST, down[:, nodes] + less
-            )
+            blocked = less >= INFEASIBLE_COST
+            down[:, nodes] = np.where(blocked, INFEASIBLE_COST, down[:, nodes] + less)
         roots.append(np.stack([up[:, 0], down[:, 0]]))
     up_least, down_least = (int(part.min()) for part in np.concatenate(roots, axis=1))
     together = up_least + down_least if task.total is not None else min(up_least, down_least)

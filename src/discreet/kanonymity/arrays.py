@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import CodedColumn, Problem
 
 __all__ = [
+    "BRANCHES",
     "NUMERIC",
     "SET",
     "TREE",
     "Arrays",
+    "BranchLimits",
     "Points",
     "arrays_of",
     "columns_as_arrays",
@@ -48,6 +50,22 @@ class Arrays(NamedTuple):
     peaks: NDArray[np.float64]
     peak: NDArray[np.int64]
     bits: NDArray[np.int64]
+
+
+class BranchLimits(NamedTuple):
+    """Limits of the search of one root, as the compiled search takes them."""
+
+    max_nodes: int = 20_000
+    """Boxes searched for one root: some hundredths of a second."""
+    max_open_nodes: int = 500
+    """Boxes that wait at once; more are given up, and the rows of their classes marked."""
+    nodes_between_recounts: int = 64
+    """Boxes inside one another after which the costs of rows are summed anew, since each change of one is rounded."""
+    min_excess: float = 1e-9
+    """Least excess of a class that is returned: above what rounding adds to its mean multiplier."""
+
+
+BRANCHES = BranchLimits()
 
 
 @final

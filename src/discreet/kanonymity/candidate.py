@@ -89,6 +89,11 @@ class SearchLimits:
         """Seconds until the deadline, 0 or more; infinite without a limit."""
         return max(0.0, self.deadline - clock())
 
+    @property
+    def seconds(self) -> float | None:
+        """Seconds until the deadline as solvers take them: ``None`` without a limit."""
+        return None if self.deadline == float("inf") else self.left
+
     def share(self, part: float) -> float:
         """Return the deadline for a part of the remaining work, if all threads work.
 

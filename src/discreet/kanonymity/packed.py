@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MAX_NUMBERED_ROWS", "WORD_BITS", "RowLayout", "layout_of", "pack", "rows_of"]
+__all__ = ["ROW_NUMBER_BITS", "WORD_BITS", "RowLayout", "layout_of", "pack", "rows_of"]
 
 WORD_BITS = np.iinfo(np.int64).bits
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import items_of
+from discreet.core.options import items_of, whole_number
 from discreet.core.printed import count, share
 from discreet.kanonymity.problem.published import joined, values_in
 
@@ -109,6 +109,7 @@ def risk_sources(
     >>> found.unique, dict(found.unique_without), dict(found.minimal)
     (2, {'age': 0, 'sex': 1}, {1: 1, 2: 1})
     """
+    whole_number(max_sets, "max_sets", "one or more")
     names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")
     codes = [values_in(table, name).codes for name in names]
     if not codes or not len(codes[0]):

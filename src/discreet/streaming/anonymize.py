@@ -27,9 +27,9 @@ from discreet.core.system import creation_rights, sync_folder
 from discreet.kanonymity.candidate import EFFORTS
 from discreet.kanonymity.models import DistinctDiversity, demand_text
 from discreet.streaming.engines import engine_of
-from discreet.streaming.pieces import pieces_of, scan_pieces
+from discreet.streaming.pieces import BYTES, pieces_of, scan_pieces
 from discreet.streaming.plan import LargePlan
-from discreet.streaming.run import PROCESS_BYTES, FileDiagnostics, LargeRun, in_words
+from discreet.streaming.run import FileDiagnostics, LargeRun, in_words
 from discreet.streaming.workspace import workspace_in, writing
 from discreet.tables.contents import mark_table_verified
 from discreet.tables.parsing import free_memory, reader_errors
@@ -51,9 +51,6 @@ __all__ = ["FileDiagnostics", "anonymize_files"]
 
 BATCH = (10_000, 1_000_000)
 """Least and largest number of rows in a batch."""
-
-CELL_BYTES = 48
-"""Estimated bytes of a cell in a batch, held twice as text."""
 
 
 def anonymize_files(
@@ -246,10 +243,10 @@ def _check_demands(
 
 def _rows_at_once(memory: int, columns: int) -> int:
     """Return the number of rows in a batch that fits `memory` bytes; raise InvalidProblemError for too few."""
-    bytes_per_row = 8 * CELL_BYTES * max(1, columns)
-    rows = (memory - PROCESS_BYTES) // bytes_per_row
+    bytes_per_row = 8 * BYTES.cell * max(1, columns)
+    rows = (memory - BYTES.process) // bytes_per_row
     if rows < BATCH[0]:
-        least = PROCESS_BYTES + BATCH[0] * bytes_per_row
+        least = BYTES.process + BATCH[0] * bytes_per_row
         raise InvalidProblemError(
             "memory", f"{in_words(least, printed.at_most)} or more", in_words(memory)
         )

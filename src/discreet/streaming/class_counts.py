@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.artefact.folders import ROWS, failing_of
 from discreet.kanonymity.models import DistinctDiversity
+from discreet.kanonymity.packed import WORD_BITS
 from discreet.kanonymity.problem.native import values_of_column
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import Batch, Piece, batches
@@ -37,8 +38,6 @@ each bucket is looked for in each published part (2026-11)."""
 
 MAX_NUMBERED_TEXTS = 2**16
 """Largest number of distinct texts of a column that are numbered; each step holds all of them in memory."""
-
-WORD_BITS = 64
 
 _MEANING = "discreet meaning"
 """Temporary column: the number of a value by its meaning."""

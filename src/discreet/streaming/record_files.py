@@ -30,7 +30,7 @@ from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.risk import CountedClasses
 from discreet.streaming.cell_steps import CellPlan
 from discreet.streaming.engines import engine_of
-from discreet.streaming.pieces import pieces_of, scan_pieces
+from discreet.streaming.pieces import BYTES, pieces_of, scan_pieces
 from discreet.streaming.record_steps import RecordPlan
 from discreet.streaming.risk_steps import RiskPlan, SensitiveValues, added
 from discreet.streaming.workspace import workspace_in
@@ -56,14 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordFiles"]
 
-ROW_BYTES = 250
-"""Bytes of a row while a batch or a bucket of them is joined and grouped, about: measured .2 KB a row, 2026-11."""
-
 ROWS = (10_000, 1_000_000)
 """Fewest and most rows of a batch or a bucket."""
-
-CSV_ROW_BYTES = 20
-"""Bytes of a row of a CSV file, about, by which buckets are counted before it is read."""
 
 
 @final
@@ -263,7 +257,7 @@ class RecordFiles:
     def _sizes(self, pieces: Sequence[Piece]) -> tuple[int, int]:
         """Return the rows of a batch and the number of buckets that fit the memory."""
         each = (self.memory or free_memory() // 2) // (1 if self.executor else self.threads)
-        batch = max(ROWS[0], min(ROWS[1], each // ROW_BYTES))
+        batch = max(ROWS[0], min(ROWS[1], each // BYTES.row))
         return batch, min(1024, 1 + _rows(pieces) // batch)
 
     @contextmanager
@@ -364,7 +358,7 @@ def _rows(pieces: Sequence[Piece]) -> int:
     """Return the number of rows of the pieces' files: exact from Parquet metadata, an estimate by file size for CSV."""
     files = {piece.path: piece.mark for piece in pieces}
     return sum(
-        Path(path).stat().st_size // CSV_ROW_BYTES if mark else pq.read_metadata(path).num_rows
+        Path(path).stat().st_size // BYTES.csv_row if mark else pq.read_metadata(path).num_rows
         for path, mark in files.items()
     )
 

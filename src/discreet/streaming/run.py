@@ -22,6 +22,7 @@ from discreet.kanonymity.problem.column import code_column
 from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.search.top import first_splits, join_small
 from discreet.streaming.class_counts import buckets_of, numbering
+from discreet.streaming.pieces import BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,13 +37,7 @@ if TYPE_CHECKING:
     from discreet.streaming.plan import LargePlan
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["PROCESS_BYTES", "FileDiagnostics", "LargeRun", "in_words", "part_memory"]
-
-PROCESS_BYTES = 400 * 2**20
-"""Bytes of a process before it reads rows."""
-
-KEY_BYTES = 150
-"""Estimated bytes of a distinct row during the search for a lower bound."""
+__all__ = ["FileDiagnostics", "LargeRun", "in_words", "part_memory"]
 
 
 @final
@@ -105,7 +100,7 @@ def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> in
     >>> in_words(part_memory(10**9 // 64, 2))
     '1.5GB'
     """
-    return PROCESS_BYTES + rows * (16 * words + 40 + 24 * demands + 12 * columns)
+    return BYTES.process + rows * (16 * words + 40 + 24 * demands + 12 * columns)
 
 
 def in_words(size: int, format_number: Callable[..., str] = at_least) -> str:
@@ -207,7 +202,7 @@ class LargeRun:
         # The longest first, so that all workers end together.
         unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))
         places = AtomPlaces.of(columns, codes_of, plan.k, SHARED.pieces_per_numeric_column)
-        most_keys = max(1000, (memory - PROCESS_BYTES) // KEY_BYTES)
+        most_keys = max(1000, (memory - BYTES.process) // BYTES.key)
         workers = self.engine.workers()
         self.settle(
             unions=tuple(map(tuple, unions)),

@@ -28,7 +28,7 @@ from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
 from discreet.kanonymity.demand import wanted_of
 from discreet.kanonymity.methods.top_down import classes_of_rows
-from discreet.kanonymity.packed import pack, rows_of
+from discreet.kanonymity.packed import ROW_NUMBER_BITS, pack, rows_of
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.parts import Rows, split_parts
 from discreet.kanonymity.search.suppress import leave_out
@@ -54,12 +54,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["ANONYMIZE_STEPS", "STEPS", "look_around", "perform"]
-
-CODE_BITS = 32
-"""Bits of the first word that hold codes; the others hold the row's number."""
-
-SPLIT_SHARE = 0.6
-"""Share of a time limit for splitting; the lower bound has the remaining time."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
@@ -212,7 +206,7 @@ def _write_by_part(
     by_part = np.empty_like(words)
     deal_rows(words, part, ends[:-1].copy(), by_part)
     order = rows_of(by_part)
-    by_part[:, 0] &= (1 << CODE_BITS) - 1
+    by_part[:, 0] &= (1 << ROW_NUMBER_BITS) - 1
     demanded_codes = {name: np.concatenate([one.coded[name] for one in waiting]) for name in pairs}
     for name, codes in demanded_codes.items():
         pair = pl.DataFrame({"part": part, "value": codes})
@@ -321,7 +315,7 @@ def _classes(
     table = np.concatenate(read).astype(np.int64, copy=False)
     del read
     words = np.ascontiguousarray(table[:, : layout.words])
-    words[:, 0] |= np.arange(len(words), dtype=np.int64) << CODE_BITS
+    words[:, 0] |= np.arange(len(words), dtype=np.int64) << ROW_NUMBER_BITS
     demands = [
         plan.demand(at, table[:, layout.words + at], plan.wholes) for at in range(len(plan.demands))
     ]
@@ -346,15 +340,17 @@ def _classes(
     return labels, cells, loss, clock() - began
 
 
-def _split(plan: LargePlan, rows: Rows) -> None:
+def _split(plan: LargePlan, rows: Rows, *, time_share: float = 0.6) -> None:
     """Split a part in place in its share of the time limit; without a limit until splitting ends by itself.
+
+    All parts together have `time_share` of the limit; the lower bound has the remaining time.
 
     Ctrl-C raises KeyboardInterrupt, and nothing is left of the run.
     """
     n, limits = len(rows.words), SearchLimits()
     if plan.time_limit is not None:
         # At least this long with all workers at work, and no part waits for another one.
-        share = SPLIT_SHARE * plan.time_limit * min(1.0, plan.workers * n / plan.n)
+        share = time_share * plan.time_limit * min(1.0, plan.workers * n / plan.n)
         limits = SearchLimits.within(share)
     if split_parts(rows, [(0, n)], plan.effort, plan.k, limits, whole=plan.n):
         raise KeyboardInterrupt

@@ -17,7 +17,7 @@ from discreet.submodular import (
     WeightedCoverage,
 )
 from discreet.submodular.objectives.kinds import AdAllocation
-from discreet.submodular.objectives.objective import PRECISION
+from discreet.submodular.objectives.objective import MARGINAL_BITS
 
 if TYPE_CHECKING:
     from discreet.submodular import Matroid, Objective
@@ -89,7 +89,7 @@ def slow_steps(rank: int, steps: int) -> Instance:
     """
     # Earlier coordinates are a hair likelier, so that all parts take the same duplicate in each step. The hair must be
     # more than what rounding the marginals of all records down takes away.
-    hair = max(1e-4, 2.0 ** (steps - PRECISION.marginal_bits) * 2 * rank**2)
+    hair = max(1e-4, 2.0 ** (steps - MARGINAL_BITS) * 2 * rank**2)
     likely = [(1 + hair * (steps - t)) / rank for t in range(steps)]
     points = list(product((0, 1), repeat=steps))
     measure = [

@@ -41,9 +41,6 @@ __all__ = [
     "watch_repeated",
 ]
 
-_MAX_MULTISETS = 200_000
-"""Multisets of reports that are summed exactly; beyond, reports are drawn."""
-
 MAX_LIKELIHOODS_AT_ONCE = 1 << 22
 """Likelihoods of reports or of ways that are in memory: 32 MiB; more are computed in blocks."""
 
@@ -170,7 +167,7 @@ def attack_reports(
 
 
 def repeated_success(
-    channel: Reporting, prior: ArrayLike | None = None, *, reports: int
+    channel: Reporting, prior: ArrayLike | None = None, *, reports: int, max_terms: int = 200_000
 ) -> float | None:
     r"""Compute the success of the best guess after independent reports of one secret.
 
@@ -186,11 +183,13 @@ def repeated_success(
         As in :func:`~discreet.evaluate.attack.bayes.infer`.
     reports
         Number of reports.
+    max_terms
+        Multisets of reports that are summed, each by a product of floats for each secret.
 
     Returns
     -------
     float or None
-        ``None`` for more than 200,000 multisets or 170 reports, the last whose factorial is a float;
+        ``None`` for more than `max_terms` multisets or 170 reports, the last whose factorial is a float;
         :func:`watch_repeated` draws them then.
 
     Examples
@@ -206,7 +205,7 @@ def repeated_success(
     known = read_prior(prior, channel.n_secrets)
     n, k = _count(reports), channel.n_reports
     kinds = math.comb(k + n - 1, n)
-    if kinds > _MAX_MULTISETS or math.factorial(n) > sys.float_info.max:
+    if kinds > max_terms or math.factorial(n) > sys.float_info.max:
         return None
     flat = np.array(list(combinations_with_replacement(range(k), n)), dtype=np.int64)
     # A product of 1 to m over each run of m equal reports.

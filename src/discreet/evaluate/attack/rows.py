@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from discreet.core.channels.implicit import AnchoredChannel
     from discreet.core.randomness import RandomBits
 
-__all__ = ["MAX_SECRETS", "Reporting", "ShownRows"]
-
-MAX_SECRETS = 2600
-"""Secrets whose rows are all computed: a table of a few million floats, and products of such tables."""
+__all__ = ["Reporting", "ShownRows"]
 
 
 class Reporting(Protocol):
@@ -58,11 +55,13 @@ class ShownRows:
     ----------
     channel
         The channel.
+    max_secrets
+        Secrets whose rows are all computed: 2,600 make tables of a few million floats, and products of these.
 
     Raises
     ------
     InvalidProblemError
-        Beyond 2600 secrets.
+        Beyond `max_secrets` secrets.
 
     Examples
     --------
@@ -75,12 +74,13 @@ class ShownRows:
     """
 
     channel: AnchoredChannel
+    max_secrets: int = 2600
 
     def __post_init__(self) -> None:
-        if self.channel.n_secrets > MAX_SECRETS:
+        if self.channel.n_secrets > self.max_secrets:
             raise InvalidProblemError(
                 "FILE",
-                f"at most {MAX_SECRETS} places, whose rows fit into memory; beyond, `verify` and "
+                f"at most {self.max_secrets} places, whose rows fit into memory; beyond, `verify` and "
                 "`audit --strength certified` check the claim, and a design for fewer places can be attacked",
                 self.channel.n_secrets,
             )

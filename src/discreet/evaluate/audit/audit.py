@@ -48,7 +48,7 @@ Strength = Literal["exact", "certified", "sampled"]
 _MIN_MASS = Fraction(1, 1 << 40)
 """Probability below which a path of draws is not followed; its mass counts as unexplored."""
 _MIN_SAMPLES = 100
-"""Samples of each input of a sampled audit."""
+"""Samples of each input of a sampled audit, at least: fewer bound no probability well."""
 
 
 @final

@@ -170,14 +170,9 @@ def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np
 
     Of the shape of `successes`, in `trials` each.
     """
-    from scipy.special import betaincinv
-
-    k = np.asarray(successes, dtype=np.float64)
     # The mirrored quantile, which floats resolve where 1 - failure would be rounded to 1.
-    mirrored = betaincinv(np.maximum(trials - k, 1e-9), k + 1, failure) * (1 - _QUANTILE_ERROR)
-    return np.asarray(
-        np.where(k >= trials, 1.0, np.minimum(1.0, (1 - mirrored) * (1 + _QUANTILE_ERROR)))
-    )
+    failures = least_chance(trials - np.asarray(successes, dtype=np.float64), trials, failure)
+    return np.asarray(np.minimum(1.0, (1 - failures) * (1 + _QUANTILE_ERROR)))
 
 
 def as_number(found: Fraction) -> float:

@@ -24,7 +24,7 @@ __all__ = ["MAX_NAMED_OUTCOMES", "Shown", "compare_laws", "law_of", "proved_delt
 _TERM_UNITS = 1 << 256
 """Units per 1 to which terms of a divergence are rounded down, so that their sum stays short."""
 MAX_NAMED_OUTCOMES = 5
-"""Outcomes of an event that are named in words."""
+"""Outcomes of an event that are named in words, at most: more make the sentence longer than a line."""
 
 
 @final

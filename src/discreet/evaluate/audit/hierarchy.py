@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 _MAX_SIZE = 3
-"""Largest counted size of a unit."""
+"""Largest counted size of a unit in audited tables: there is a first, an inner and a last size beside 0."""
 
 
 @final

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 _GRID_SIDE = 4
-"""Places along a side of the grid."""
+"""Places along a side of the grid: the fewest with borders at the edge and between inner places."""
 _METER = Fraction(1, 1000)
 """One meter, in kilometers."""
 _NINTH_DECIMAL = Fraction(1, 10**9)

@@ -107,7 +107,6 @@ def integer_program(
     y: NDArray[np.int64],
     total: int | None,
     weights: NDArray[np.int64],
-    *,
     max_rounds: int = 200,
 ) -> NDArray[np.int64]:
     r"""Solve Model 1 with a mixed-integer solver, by cutting planes.

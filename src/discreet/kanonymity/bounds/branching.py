@@ -18,7 +18,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -27,27 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.arrays import Points
+    from discreet.kanonymity.arrays import BranchLimits, Points
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.kernels.branching import OverpaidClasses
 
-__all__ = ["BRANCHES", "BranchLimits", "Separated", "repaired", "room_for", "separate"]
-
-
-class BranchLimits(NamedTuple):
-    """Limits of the search of one root, as the compiled search takes them."""
-
-    max_nodes: int = 20_000
-    """Boxes searched for one root: some hundredths of a second."""
-    max_open_nodes: int = 500
-    """Boxes that wait at once; more are given up, and the rows of their classes marked."""
-    nodes_between_recounts: int = 64
-    """Boxes inside one another after which the costs of rows are summed anew, since each change of one is rounded."""
-    min_excess: float = 1e-9
-    """Least excess of a class that is returned: above what rounding adds to its mean multiplier."""
-
-
-BRANCHES = BranchLimits()
+__all__ = ["Separated", "repaired", "room_for", "separate"]
 
 
 @final

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.arrays import SET, points_of
-from discreet.kanonymity.bounds.branching import BRANCHES, separate
+from discreet.kanonymity.arrays import BRANCHES, SET, points_of
+from discreet.kanonymity.bounds.branching import separate
 from discreet.kanonymity.candidate import SearchLimits, order_of, portions
 from discreet.kanonymity.problem import Numeric, Problem
 
@@ -194,9 +194,8 @@ class DualBound:
         """
         from discreet.core.errors import LimitReachedError, SolverError
 
-        seconds = None if limits.left == math.inf else limits.left
         try:
-            solution = self.model.solve(method="simplex", time_limit=seconds, threads=1)
+            solution = self.model.solve(method="simplex", time_limit=limits.seconds, threads=1)
         except (LimitReachedError, SolverError):
             return None
         self.top = min(self.top, -solution.objective)

@@ -171,7 +171,7 @@ def relax(
     objective, rounds, alpha = np.inf, 1, smoothing
     while limits.left > 0 and not _close(lower, upper, limits.gap):
         try:
-            solved = model.solve(time_limit=_seconds(limits), threads=1, tolerance=1e-9)
+            solved = model.solve(time_limit=limits.seconds, threads=1, tolerance=1e-9)
         except LimitReachedError:
             break
         pi, objective = solved.x, -solved.objective
@@ -198,10 +198,6 @@ def _rows(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
 
     number = sparse.csr_array(np.full((len(classes), 1), -1.0))
     return sparse.csr_array(sparse.hstack((incidence(classes, n), number)))
-
-
-def _seconds(limits: SearchLimits) -> float | None:
-    return None if limits.left == float("inf") else limits.left
 
 
 def _close(lower: float, upper: float, gap: float) -> bool:

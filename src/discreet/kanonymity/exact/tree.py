@@ -235,7 +235,7 @@ class _Program:
 
         high = np.concatenate([np.where(admissible, np.inf, 0.0), np.full(self.listed.n, np.inf)])
         self.model.set_column_bounds(0.0, high)
-        seconds = None if limits.left == math.inf else limits.left
+        seconds = limits.seconds
         try:
             return self.model.solve(time_limit=seconds, threads=limits.threads, tolerance=1e-9)
         except LimitReachedError:

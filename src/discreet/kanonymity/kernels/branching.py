@@ -20,8 +20,7 @@ from discreet.kanonymity.kernels.boxes import pair_cost, span
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.arrays import Arrays
-    from discreet.kanonymity.bounds.branching import BranchLimits
+    from discreet.kanonymity.arrays import Arrays, BranchLimits
 
 __all__ = ["OverpaidClasses", "branches"]
 

@@ -85,9 +85,8 @@ class PairProgram:
 
         require_feasible(problem.n, k)
         program = self.program(problem, k)
-        seconds = None if limits.left == float("inf") else limits.left
         try:
-            x = solve(program, time_limit=seconds, threads=limits.threads, gap=limits.gap).x
+            x = solve(program, time_limit=limits.seconds, threads=limits.threads, gap=limits.gap).x
         except InfeasibleError as error:
             message = f"no {k - 1}-regular graph on {problem.n} rows: the program has no solution"
             raise InfeasibleError(message) from error

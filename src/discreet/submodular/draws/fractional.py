@@ -25,7 +25,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import whole_number
 from discreet.core.randomness import as_bits, bernoullis, exponential_mechanism
-from discreet.submodular.objectives.objective import PRECISION
+from discreet.submodular.objectives.objective import MARGINAL_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,9 +85,9 @@ def marginals(
 
 
 def in_units(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
-    """Return marginals of a closed form as integers, and their unit, ``2^-PRECISION.marginal_bits``."""
-    scores = np.rint(np.ldexp(exact, PRECISION.marginal_bits)).astype(np.int64)
-    return scores, Fraction(1, 1 << PRECISION.marginal_bits)
+    """Return marginals of a closed form as integers, and their unit, ``2^-MARGINAL_BITS``."""
+    scores = np.rint(np.ldexp(exact, MARGINAL_BITS)).astype(np.int64)
+    return scores, Fraction(1, 1 << MARGINAL_BITS)
 
 
 def sampled_marginals(

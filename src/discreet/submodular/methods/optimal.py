@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Optimum", "optimum", "upper_bound"]
 
+_SOLVER_ERROR = 1e-6
+"""Relative and absolute error of the solver's bound, which nobody has proved: its tolerances."""
+
 
 @final
 @dataclass(frozen=True)
@@ -109,7 +112,6 @@ def optimum(
     *,
     time_limit: float | None = None,
     gap: float | None = None,
-    solver_error: float = 1e-6,
 ) -> Optimum:
     """Find the best set with a mixed-integer program.
 
@@ -127,8 +129,6 @@ def optimum(
         Seconds for each program.
     gap
         Relative gap at which the search may stop; 0 by default.
-    solver_error
-        Relative and absolute error that is added to the solver's bound, which nobody has proved: its tolerances.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def optimum(
         if isinstance(solution, LPSolution):
             chosen = np.flatnonzero(solution.x[:n] > 0.5).tolist()
             if math.isfinite(solution.bound):
-                raised = -solution.bound * (1 + solver_error) + solver_error
+                raised = -solution.bound * (1 + _SOLVER_ERROR) + _SOLVER_ERROR
                 upper = min(upper, math.floor(raised))
         allowed = matroid.is_independent(chosen)
         if allowed:

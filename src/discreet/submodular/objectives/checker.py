@@ -11,7 +11,7 @@ from itertools import product
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import instance_of
+from discreet.core.options import instance_of, whole_number
 from discreet.submodular.objectives.objective import Objective
 
 __all__ = ["check"]
@@ -57,6 +57,7 @@ def check(objective: Objective, *, slack: int = 0, max_choices: int = 5000) -> C
     kinds of an element do not cancel         0      0    yes  passed   0 pairs
     """
     instance_of(objective, Objective, "objective", "an Objective")
+    whole_number(max_choices, "max_choices", "one or more")
     k, n = objective.n_kinds, objective.n_elements
     if (k + 1) ** n > max_choices:
         raise InvalidProblemError("objective", f"at most {max_choices} choices", f"{(k + 1) ** n}")

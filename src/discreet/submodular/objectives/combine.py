@@ -18,7 +18,6 @@ from discreet.core.exact import Exact, to_fraction, to_positive
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import read_bits
 from discreet.submodular.objectives.objective import (
-    PRECISION,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["FromFunction", "FromRecords", "Sum"]
+
+_WEIGHT_BITS = 8
+"""Fractional bits of a weight."""
 
 
 @final
@@ -142,9 +144,9 @@ def _combined(
         raise InvalidProblemError(
             "weights", f"{len(parts)} positive numbers of sum at most 1", weights
         )
-    bits, finest = PRECISION.weight_bits, max(part.scale_bits for part in parts)
-    multiples = tuple(math.floor(w * (1 << bits)) for w in exact)
-    return multiples, tuple(finest - part.scale_bits for part in parts), finest + bits
+    finest = max(part.scale_bits for part in parts)
+    multiples = tuple(math.floor(w * (1 << _WEIGHT_BITS)) for w in exact)
+    return multiples, tuple(finest - part.scale_bits for part in parts), finest + _WEIGHT_BITS
 
 
 def _weighted_sensitivity(
@@ -153,7 +155,7 @@ def _weighted_sensitivity(
     """Return the sensitivity of a weighted sum; `weights` are multiples of 1/256."""
     changes = [part.sensitivity for part in parts]
     total = sum((w * one for w, one in zip(weights, changes, strict=True)), Fraction(0))
-    return total / (1 << PRECISION.weight_bits)
+    return total / (1 << _WEIGHT_BITS)
 
 
 class _Summed(GrowingChoice):

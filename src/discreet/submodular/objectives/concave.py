@@ -21,14 +21,14 @@ Trusted: the guarantee rests on this code, by how much one record moves a value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, NamedTuple, Self, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.coverage import clip_to_scale, read_edges, rounded_parts
 from discreet.submodular.objectives.objective import (
-    PRECISION,
+    MARGINAL_BITS,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -40,10 +40,21 @@ from discreet.submodular.objectives.objective import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ConcaveOverModular", "Influence", "concave_table"]
+__all__ = ["PRECISION", "ConcaveOverModular", "Influence", "concave_table"]
 
-LEVELS = 1 << 15
-"""Parts into which the range of weights is divided."""
+
+class Precision(NamedTuple):
+    """Units of the integers in a table of a concave function."""
+
+    table_bits: int = 30
+    """Fractional bits of a value."""
+    level_bits: int = 15
+    """Bits of the number of parts into which the range of weights is divided."""
+    steps_per_halving: int = 1024
+    """Weights that halve the probability of not being reached, in :class:`~discreet.submodular.Influence`."""
+
+
+PRECISION = Precision()
 
 
 def concave_table(values: ArrayLike) -> NDArray[np.int64]:
@@ -92,11 +103,8 @@ def concave_table(values: ArrayLike) -> NDArray[np.int64]:
     concave = rise[0] == 0 and not (np.diff(rounded) > 1).any()
     table = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
     if not concave or not _is_concave(table):
-        raise InvalidProblemError(
-            "values",
-            "0 first, then a concave rise to at most 1",
-            "a rise that is not",
-        )
+        expected = "0 first, then a concave rise to at most 1"
+        raise InvalidProblemError("values", expected, "a rise that is not")
     return table
 
 
@@ -217,8 +225,11 @@ class ConcaveOverModular(Objective):
         if not 0 < cap < np.inf:
             raise InvalidProblemError("cap", "a positive number", cap)
         shares, clipped = clip_to_scale(weights, "weights", float(cap))
-        parts = np.floor(shares * LEVELS).astype(np.int64)
-        table = np.arange(LEVELS + 1, dtype=np.int64) << (PRECISION.table_bits - 15)
+        levels = 1 << PRECISION.level_bits
+        parts = np.floor(shares * levels).astype(np.int64)
+        table = np.arange(levels + 1, dtype=np.int64) << (
+            PRECISION.table_bits - PRECISION.level_bits
+        )
         made = cls(
             records, elements, parts, table=table, n_elements=n_elements, n_records=n_records
         )
@@ -387,4 +398,4 @@ class Influence(ConcaveOverModular):
         if mask is not None:
             units[~mask[self._slots]] = 0
         total = np.concatenate([[0], np.cumsum(units)])
-        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -PRECISION.marginal_bits)
+        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)

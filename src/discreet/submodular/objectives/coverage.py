@@ -20,7 +20,8 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.objective import (
-    PRECISION,
+    MARGINAL_BITS,
+    ROUNDING_MARGIN,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -266,7 +267,7 @@ class Coverage(Objective):
             parts[: self.n_records][~mask] = 0
         out = np.zeros(self.n_elements, dtype=np.int64)
         cover_marginals(self._bits, parts, out)
-        return np.ldexp(out.astype(np.float64), -PRECISION.marginal_bits)
+        return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
 
 
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
@@ -462,7 +463,7 @@ class WeightedCoverage(Objective):
         if mask is not None:
             parts[~mask] = 0
         total = np.concatenate([[0], np.cumsum(parts[self._records])])
-        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -PRECISION.marginal_bits)
+        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
     def served(self) -> NDArray[Any]:
         """Return :meth:`Objective.served`, ``(n_elements, n_records)`` int64, a copy.
@@ -508,8 +509,8 @@ class _Weighed(GrowingChoice):
 
 
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round each record's part of a marginal down to an integer multiple of ``2^-PRECISION.marginal_bits``."""
-    parts = np.floor(np.ldexp(keep, PRECISION.marginal_bits) - PRECISION.rounding_margin)
+    """Round each record's part of a marginal down to an integer multiple of ``2^-MARGINAL_BITS``."""
+    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - ROUNDING_MARGIN)
     return np.asarray(np.maximum(parts, 0.0).astype(np.int64))
 
 

@@ -39,8 +39,8 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.arguments import RecordArgument
+from discreet.submodular.objectives.concave import PRECISION
 from discreet.submodular.objectives.objective import (
-    PRECISION,
     GrowingChoice,
     Objective,
     ObjectiveSpec,

@@ -26,7 +26,8 @@ from discreet.core.options import array_of, instance_of
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import quantized, read_bits
 from discreet.submodular.objectives.objective import (
-    PRECISION,
+    MARGINAL_BITS,
+    ROUNDING_MARGIN,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
@@ -376,10 +377,9 @@ class FacilityLocation(Objective):
         mask = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
         support = np.flatnonzero(p)
         out = np.zeros(self.n_elements, dtype=np.int64)
-        scale = 2.0 ** (PRECISION.marginal_bits - self.scale_bits)
-        margin = PRECISION.rounding_margin
-        facility_marginals(self._S, mask, support, p[support], scale, margin, out)
-        return np.ldexp(out.astype(np.float64), -PRECISION.marginal_bits)
+        scale = 2.0 ** (MARGINAL_BITS - self.scale_bits)
+        facility_marginals(self._S, mask, support, p[support], scale, ROUNDING_MARGIN, out)
+        return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
 
 
 class _Served(GrowingChoice):

@@ -31,6 +31,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_measure
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.concave import (
+    PRECISION,
     ConcaveOverModular,
     Influence,
     read_numbered,
@@ -38,7 +39,6 @@ from discreet.submodular.objectives.concave import (
 from discreet.submodular.objectives.coverage import clip_to_scale, read_bits
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.objective import (
-    PRECISION,
     GrowingChoice,
     Objective,
     ObjectiveSpec,

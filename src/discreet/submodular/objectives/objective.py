@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "PRECISION",
+    "MARGINAL_BITS",
+    "ROUNDING_MARGIN",
     "GrowingChoice",
     "Objective",
     "ObjectiveSpec",
-    "Precision",
     "integers_of",
     "kept_records",
     "positions",
@@ -51,24 +51,12 @@ __all__ = [
 _FACTS = ("scale_bits", "scale", "sensitivity", "decomposable", "monotone")
 """Public facts of an objective that its spec states, too."""
 
+MARGINAL_BITS = 24
+"""Multilinear marginals are multiples of :math:`2^{-24}`: below 2^29 records their sums are exact in floats."""
 
-class Precision(NamedTuple):
-    """Units of the integers that objectives compute with."""
-
-    table_bits: int = 30
-    """Fractional bits of a value from a table of a concave function."""
-    weight_bits: int = 8
-    """Fractional bits of the weight of a part of a sum of objectives."""
-    steps_per_halving: int = 1024
-    """Weights, in :class:`~discreet.submodular.Influence`, that halve the probability of not being reached."""
-    marginal_bits: int = 24
-    """Fractional bits of a multilinear marginal: below 2^29 records the sums of marginals are exact in floats."""
-    rounding_margin: float = 2.0**-8
-    """Subtracted before rounding down, in units of a marginal: above the float error of a product of probabilities, and
-    of a sum of half a million elements."""
-
-
-PRECISION = Precision()
+ROUNDING_MARGIN = 2.0**-8
+"""Subtracted before rounding down, in units of a marginal: above the float error of a product of probabilities, and of
+a sum of half a million elements."""
 
 
 class GrowingChoice(ABC):
