@@ -20,6 +20,7 @@ from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace, bayes_remap
 from discreet.metricdp.methods.hub import TailsAndHub
+from discreet.metricdp.methods.remap import rename_columns
 from discreet.metricdp.part import (
     Candidate,
     Method,
@@ -126,25 +127,16 @@ class _State:
         answer = solve_part(method, self.part, limits)
         if not isinstance(answer, Candidate):
             return answer
-        measured = self._rename_and_measure(answer)
-        if measured is None:
+        table = answer.matrix
+        # Integrals of noise over cells fail if the cells are smaller than the noise times the float precision.
+        if table is None or not np.abs(table.sum(axis=1) - 1.0).max() < _LIMITS.max_sum_error:
             return None
-        self._compared.append(measured)
+        # Single precision chooses nearly as well in half the time; losses are summed in double precision.
+        cost = self.part.cost / (self.part.cost.max() or 1.0)
+        matrix, _ = rename_columns(table, cost.astype(np.float32))
+        loss = float((self.part.cost * matrix).sum())
+        self._compared.append((replace(answer, matrix=matrix), loss))
         return answer.note
-
-    def _rename_and_measure(self, answer: Candidate) -> tuple[Candidate, float] | None:
-        """Return the candidate with its reports renamed, and its loss before repair.
-
-        ``None`` without a matrix, or if a row's sum differs from 1 by too much.
-        """
-        if answer.matrix is None:
-            return None
-        if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _LIMITS.max_sum_error:
-            # Integrals of noise over cells fail if the cells are smaller than the noise times the float precision.
-            return None
-        renamed = _rename_reports(self.part, answer)
-        matrix = renamed.matrix
-        return None if matrix is None else (renamed, float((self.part.cost * matrix).sum()))
 
     def matrix(self, candidate: Candidate) -> NDArray[np.float64] | None:
         """Return the matrix ``(n, n_reports)`` of a candidate, if any: that of the repaired channel for the best."""
@@ -154,10 +146,10 @@ class _State:
 
     @property
     def current(self) -> tuple[Candidate, float]:
-        """The candidate of least loss, and its loss; the exponential mechanism if there is no other."""
-        best = [] if self.best is None else [(self.best, self.raw)]
-        if not (best or self._compared):
+        """The candidate of least loss, and its loss; the exponential mechanism is always compared."""
+        if not self._compared:
             self.compare(Exponential(), PartLimits())
+        best = [] if self.best is None else [(self.best, self.raw)]
         return min([*best, *self._compared], key=itemgetter(1))
 
     @property
@@ -168,14 +160,18 @@ class _State:
     def update_loss(self, candidate: Candidate, upper: float) -> None:
         """Set the loss of `candidate`, whose channel was verified, to `upper`, that after repair, if it is larger.
 
-        Channels without a search that lose no less than another verified one are dropped, to save memory.
+        Matrices of channels without a search that lose more than this verified one are dropped, to save memory.
         """
+        known = [(self.best, self.raw), *self._compared]
+        upper = max([upper, *(loss for one, loss in known if one is candidate)])
         if candidate is self.best:
-            self.raw = upper = max(self.raw, upper)
+            self.raw = upper
         self._compared = [
-            (one, max(loss, upper) if one is candidate else loss)
+            (
+                one if loss <= upper else replace(one, matrix=None),
+                upper if one is candidate else loss,
+            )
             for one, loss in self._compared
-            if one is candidate or loss < upper
         ]
 
     def done(self, gap: float) -> bool:
@@ -446,8 +442,8 @@ class Search:
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
-            found = [state.matrix(part) for state, part in zip(self.states, parts, strict=True)]
-            matrix = task.assemble([matrix for matrix in found if matrix is not None])
+            matrices = map(_State.matrix, self.states, parts)
+            matrix = task.assemble([matrix for matrix in matrices if matrix is not None])
             repaired = repair(
                 matrix,
                 task.binding,
@@ -599,15 +595,3 @@ def _repair_and_rename(
     channel = bayes_remap(repaired.channel, part.cost)
     upper = channel.expected_loss(part.cost)
     return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
-
-
-def _rename_reports(part: Part, candidate: Candidate) -> Candidate:
-    """Rename each report as the one of least expected cost given it, which is no less private: ``O(n k^2)``."""
-    if candidate.matrix is None:
-        return candidate
-    # Single precision chooses nearly as well in half the time; losses are summed in double precision.
-    cost = (part.cost / (part.cost.max() or 1.0)).astype(np.float32)
-    best = (cost.T @ candidate.matrix.astype(np.float32)).argmin(axis=0)
-    renamed = np.zeros_like(candidate.matrix)
-    np.add.at(renamed.T, best, candidate.matrix.T)
-    return replace(candidate, matrix=renamed)

@@ -376,7 +376,7 @@ class Channel:
         for report, name in enumerate(names.tolist()):
             merged[name] += self.weights[:, report]
         if len(self.limbs) == 1:
-            # Sums of weights of a row are at most its total, and fit into 64 bits.
+            # Sums of weights of a row are at most its total, which fits into 64 bits.
             return Channel(merged.T[None])
         return Channel(split_limbs(merged.T.tolist(), len(self.limbs)))
 

@@ -108,10 +108,8 @@ def round_channel(matrix: ArrayLike, *, slack: Exact, limbs: int = 1) -> Channel
     if limbs == 1 and lift <= _LARGEST_LIFT:
         from discreet.core.kernels.distances import round_rows
 
-        scaled = np.ldexp(table, -np.frexp(table.max(axis=1, keepdims=True))[1])
-        rounded = round_rows(scaled, lift)
-        del scaled
-        return Channel(rounded[None].view(np.uint64))
+        exponents = np.frexp(table.max(axis=1, keepdims=True))[1]
+        return Channel(round_rows(np.ldexp(table, -exponents), lift)[None].view(np.uint64))
     rows = [_round_row(row, lift, total) for row in table]
     return Channel(split_limbs(rows, limbs))
 

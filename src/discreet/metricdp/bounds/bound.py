@@ -207,12 +207,7 @@ def lower_bound(
 
 
 def row_levels(
-    table: NDArray[np.float64],
-    constraints: Adjacency,
-    epsilon: Fraction,
-    multipliers: Multipliers,
-    *,
-    entries_per_block: int = 1 << 18,
+    table: NDArray[np.float64], constraints: Adjacency, epsilon: Fraction, multipliers: Multipliers
 ) -> NDArray[np.float64]:
     """Bound each row's least bracket from below; the sum of these is the bound of :func:`lower_bound`.
 
@@ -225,8 +220,6 @@ def row_levels(
         ``(n_secrets, n_reports)`` finite non-negative: ``p_i c_ik`` of some reports or of all.
     constraints, epsilon, multipliers
         As in :func:`lower_bound`, reports numbered as columns of `table`.
-    entries_per_block
-        Entries that are summed at once, to bound memory.
 
     Returns
     -------
@@ -237,7 +230,8 @@ def row_levels(
     with np.errstate(over="ignore", invalid="ignore"):
         base, sizes, classes = _merge_duplicates(table, constraints)
         earned, spent, terms = _bracket_sums(constraints, multipliers, epsilon, base.shape, classes)
-        levels, step = np.empty(len(base)), max(1, entries_per_block // base.shape[1])
+        # In blocks, to bound memory.
+        levels, step = np.empty(len(base)), max(1, (1 << 18) // base.shape[1])
         for first in range(0, len(base), step):
             rows = slice(first, first + step)
             bracket = base[rows] + (earned[rows] - spent[rows])

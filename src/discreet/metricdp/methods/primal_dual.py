@@ -18,6 +18,7 @@ from discreet.core.jit import clock
 from discreet.core.printed import estimate
 from discreet.metricdp.bounds.local import TUNING as BOUND_TUNING
 from discreet.metricdp.bounds.local import Plan, priceable
+from discreet.metricdp.methods.remap import rename_columns
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows_distance
 from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_once
@@ -82,9 +83,11 @@ class _Tuning(NamedTuple):
     steps between offers, in units of the work of an offer."""
 
     least_gain_per_gap: float = 1e-3
+    least_price_per_gap: float = 1.6e-2
     """Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in
-    units of the cost of a typical secret, both for each unit of the requested gap: what small prices add is less than a
-    rise."""
+    units of the cost of a typical secret, both for each unit of the requested gap. Of 2,000 junctions, gap 4 %, after
+    1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million of 6.4e-4 or more .84183; of 1,000
+    after 218 steps there were 9.6 and 4.6 million; November 2026."""
 
     mending_factor: float = 1.27
     max_mending_factor: float = 4.0
@@ -221,17 +224,6 @@ def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
     rows = cost.mean(axis=1)
     rare = rows < _TUNING.max_rare_cost * float(np.median(rows))
     return float(rare.mean()) > _TUNING.max_rare_secrets
-
-
-def _rename_reports(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rename each column of `matrix` ``(n, m)`` as the report of least expected cost given it: ``(n, n_reports)``.
-
-    `cost` is ``(n, n_reports)``; a matrix product.
-    """
-    best = (cost.T @ matrix).argmin(axis=0)
-    table: NDArray[np.float64] = np.zeros_like(cost)
-    np.add.at(table.T, best, matrix.T)
-    return table
 
 
 class _Run:
@@ -421,7 +413,7 @@ class _Run:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
             nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             merged = self._merge_reports(matrix)
-            table = _rename_reports(
+            table, _ = rename_columns(
                 mend_over_all_pairs(merged, nats, delta, threads=threads, is_late=self._is_late),
                 cost,
             )
@@ -481,7 +473,7 @@ class _Run:
         """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
-            least = max(BOUND_TUNING.least_price, state.least_gain)
+            least = max(BOUND_TUNING.least_price, _TUNING.least_price_per_gap * self.limits.gap)
             prices = plan.list_multipliers(state, least, self.near.secrets, self.near.reports)
             self.offered_bound = state.best
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}

@@ -16,9 +16,11 @@ import numpy as np
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.metricdp.part import Candidate, Method, Part, PartLimits
 
-__all__ = ["Remapped", "exponential_remap", "planar_laplace_remap"]
+__all__ = ["Remapped", "exponential_remap", "planar_laplace_remap", "rename_columns"]
 
 
 @final
@@ -65,11 +67,22 @@ class Remapped:
         candidate = self.method.solve(part, limits)
         if candidate is None or candidate.matrix is None:
             return candidate
-        best = (candidate.matrix.T @ part.cost).argmin(axis=1)
-        renamed = np.zeros_like(candidate.matrix)
-        np.add.at(renamed.T, best, candidate.matrix.T)
+        renamed, best = rename_columns(candidate.matrix, part.cost)
         note = f"{candidate.note} Its reports were renamed: {len(np.unique(best))} are in use."
         return replace(candidate, method=f"{candidate.method}-remap", matrix=renamed, note=note)
+
+
+def rename_columns(
+    matrix: NDArray[np.float64], cost: NDArray[np.floating]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rename each column of `matrix` ``(n, m)`` as the report of least expected `cost` ``(n, n_reports)`` given it.
+
+    Returns the sums of columns ``(n, n_reports)``, and the new names ``(m,)``. A product in the precision of `cost`.
+    """
+    best = (cost.T @ matrix.astype(cost.dtype, copy=False)).argmin(axis=0)
+    table = np.zeros(cost.shape)
+    np.add.at(table.T, best, matrix.T)
+    return table, best
 
 
 def exponential_remap() -> Remapped:

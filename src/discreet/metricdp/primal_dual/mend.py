@@ -278,8 +278,7 @@ def mend_over_all_pairs(
 
 def _decay(nats: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
     """Return ``e^-nats``, each length less its share `delta`: a new array of the same shape."""
-    table: NDArray[np.float64] = nats * -(1 - delta)
-    return np.exp(table, out=table)
+    return np.asarray(np.exp(nats * -(1 - delta)))
 
 
 def _largest_excess(logs: NDArray[np.float64], nats: NDArray[np.float64], share: float) -> float:

@@ -226,22 +226,10 @@ class Tile(TileState):
         from discreet.metricdp.kernels.primal_dual import list_prices
 
         capacity = int(np.count_nonzero(self.best_multipliers > 0))
-        report, source, target = (np.empty(capacity, dtype=np.int32) for _ in range(3))
-        price = np.empty(capacity)
-        count = list_prices(
-            self.best_multipliers,
-            self.R,
-            self.edges.pairs,
-            self.shrink,
-            least,
-            unit,
-            len(self.reports),
-            report,
-            source,
-            target,
-            price,
-        )
-        return Multipliers(report[:count], source[:count], target[:count], price[:count])
+        columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
+        arrays = self.best_multipliers, self.R, self.edges.pairs, self.shrink
+        count = list_prices(*arrays, least, unit, len(self.reports), *columns)
+        return Multipliers(*(column[:count] for column in columns))
 
 
 @final
