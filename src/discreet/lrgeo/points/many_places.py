@@ -19,6 +19,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.progress import Reporter
+from discreet.core.spaces.geography import ground_factor
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.points.layout import region_of
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["costs_of_region", "design_many_places", "has_noise"]
 
-_GROUND_FACTOR = Fraction(1012, 1000)
-"""Upper bound on the ratio of a geodesic of WGS 84 to the stored great circle, which is at most 1.1 % shorter."""
+_GROUND_FACTOR = Fraction(10045, 10000)
+"""Upper bound on the ratio of a geodesic of WGS 84 to the great circle: the largest radius of curvature to the mean."""
 
 _WIDER = 1 + Fraction(1, 10**9)
 """Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
@@ -120,7 +121,8 @@ def design_many_places(
     Guarantee
     ---------
     That of the design, by :func:`discreet.lrgeo.points.verify.verify`: between any two points of the region. `lower`
-    is for all mechanisms that keep it between places, by their stored distances, and whose reports are these places.
+    is for all mechanisms that keep it between places, and whose reports are these places: by the distances that are
+    stored, or with a region on the globe by those on the ground.
 
     Examples
     --------
@@ -136,7 +138,7 @@ def design_many_places(
             "radius", "none for noise, which keeps all pairs", guarantee.radius
         )
     start, tell, apart = clock(), Reporter(on_progress), 0.0
-    radius = coordinates_of(costs)[1]
+    radius, wider = coordinates_of(costs)[1], _WIDER
     if region is None:
         region, labels, moved = region_of(costs.space)
         if costs.space.n > region.K:
@@ -144,6 +146,8 @@ def design_many_places(
             first = np.unique(labels, return_index=True)[1]
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)
+    elif radius:
+        wider = _GROUND_FACTOR / Fraction(ground_factor(region.coordinates[:, 0]))
     made = design_noise(
         region, guarantee, costs, moved=apart, on_progress=on_progress, threads=threads
     )
@@ -157,7 +161,7 @@ def design_many_places(
         coordinates_of(costs)[0],
         radius,
         costs.prior,
-        guarantee.epsilon * _WIDER,
+        guarantee.epsilon * wider,
         time_limit=seconds,
         threads=threads,
         on_progress=on_progress,

@@ -162,6 +162,8 @@ def design_noise(
         fall = math.asinh(float(rho))
         exact = _in_plane(frame, problem.space)
         names, loss = name_by_medians(noise, net, exact, problem, fall, threads=threads)
+        # Floats of places below 2^30 decimeters err by less than a thousandth of one.
+        moved += 1e-3 / per
         offset = _farthest_report(problem.space, report_texts(region, frame, places))
     else:
         first, weights = net.coefficients(places)
@@ -174,9 +176,8 @@ def design_noise(
         offset = 0.0
     certificate = verify_noise(_claimed(frame, net, (noise, names), len(places), claim))
     certificate.raise_for_failure()
-    # A secret that is moved has probabilities within the promise, and distances within the move. Floats of places below
-    # 2^30 decimeters err by less than a thousandth of one.
-    growth = math.exp(float(guarantee.epsilon) * (moved + 1e-3 / per))
+    # A secret that is moved has probabilities within the promise, and distances within the move.
+    growth = math.exp(float(guarantee.epsilon) * moved)
     upper = (loss / 2**WEIGHT_SUM_BITS * (1 + 2.0**-36) + moved + offset) * growth
     tell("names", upper=upper)
     trace = [f"net of {estimate(rho, 4)} nats a cell, on a torus of {shape[0]} x {shape[1]} nodes."]

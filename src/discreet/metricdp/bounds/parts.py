@@ -51,7 +51,7 @@ class _Tuning(NamedTuple):
     least_detour: float = 1.05
     """Least ratio of a way by sides of triangles to the distance that adds a constraint."""
 
-    max_gap_to_estimate: float = 0.02
+    max_gap_to_estimate: float = 0.01
     """Gap between the bound of a part and the estimate of its loss at which its steps end: triangles alone cost
     more."""
 
