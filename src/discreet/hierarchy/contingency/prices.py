@@ -129,13 +129,16 @@ def _information(
     """
     kinds = program.kinds
     # Weights are for all regions of a kind; one region has its part.
-    psi = (weights / kinds.count[:, None]) @ program.within(program.targets)
+    # Interactions of the same marginals are alike.
+    within, same = np.unique(program.within(program.targets), axis=1, return_inverse=True)
+    psi = (weights / kinds.count[:, None]) @ within
+    sizes = np.bincount(same.ravel(), program.sizes)
     gained, used = np.zeros_like(psi), np.zeros(len(kinds.parents))
     alone = np.where(kinds.ends, kinds.count * (1 - 1 / kinds.each), 0.0)
     alone[0] = 0.0
     roots = alone[:, None] * np.sqrt(psi * price[:, None])
     gained += roots
-    used += roots @ program.sizes
+    used += roots @ sizes
     for many, leaves, regions, marks in blocks:
         matrix = np.sqrt(price[leaves])[:, None] * marks * np.sqrt(psi[regions].T)[:, None, :]
         squares = matrix @ matrix.transpose(0, 2, 1)
@@ -146,7 +149,7 @@ def _information(
         product = vectors.transpose(0, 2, 1) @ matrix
         gained[regions] += many * (product**2 * inverse[:, :, None]).sum(axis=1).T
         diagonal = (vectors**2 * root[:, None, :]).sum(axis=2)
-        used[leaves] += many * (program.sizes @ diagonal)
+        used[leaves] += many * (sizes @ diagonal)
     spread = gained / np.where(psi > 0, psi, 1.0) / kinds.count[:, None]
     used = np.where(kinds.ends, used / np.where(price > 0, price, 1.0) / kinds.count, 0.0)
-    return spread, used
+    return spread[:, same.ravel()], used
