@@ -78,6 +78,13 @@ def costs_of_region(region: Region) -> ImplicitCosts:
     return ImplicitCosts(space, "distance")
 
 
+def _to_ground(region: Region) -> Fraction:
+    """Return an upper bound on the ratio of distances on the ground to the stored ones, and to those of the plane."""
+    if region.origin is None:
+        return _WIDER
+    return _GROUND_FACTOR / Fraction(ground_factor(region.coordinates[:, 0]))
+
+
 def design_many_places(
     costs: ImplicitCosts,
     guarantee: MetricDP,
@@ -142,12 +149,12 @@ def design_many_places(
     if region is None:
         region, labels, moved = region_of(costs.space)
         if costs.space.n > region.K:
-            apart = moved * float(_GROUND_FACTOR)
+            apart = moved * float(_to_ground(region))
             first = np.unique(labels, return_index=True)[1]
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)
-    elif radius:
-        wider = _GROUND_FACTOR / Fraction(ground_factor(region.coordinates[:, 0]))
+    else:
+        wider = _to_ground(region)
     made = design_noise(
         region, guarantee, costs, moved=apart, on_progress=on_progress, threads=threads
     )
