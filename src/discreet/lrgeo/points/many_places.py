@@ -19,7 +19,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.progress import Reporter
-from discreet.core.spaces.geography import ground_factor
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.points.layout import region_of
@@ -145,8 +144,8 @@ def design_many_places(
             first = np.unique(labels, return_index=True)[1]
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)
-    elif radius:
-        wider = _GROUND_FACTOR / Fraction(ground_factor(region.coordinates[:, 0]))
+    elif region.stretch is not None:
+        wider = _GROUND_FACTOR * region.stretch
     made = design_noise(
         region, guarantee, costs, moved=apart, on_progress=on_progress, threads=threads
     )

@@ -226,17 +226,17 @@ def _near_pairs(
     """
     from scipy.spatial import Delaunay
 
-    found = Delaunay(flat[inside])
-    triangle, corner = np.nonzero(found.neighbors >= 0)
-    near, *ends = (found.simplices[triangle, (corner + turn) % 3] for turn in range(3))
-    far = found.simplices[found.neighbors[triangle, corner]].sum(axis=1) - ends[0] - ends[1]
+    mesh = Delaunay(flat[inside])
+    triangle, corner = np.nonzero(mesh.neighbors >= 0)
+    near, *ends = (mesh.simplices[triangle, (corner + turn) % 3] for turn in range(3))
+    far = mesh.simplices[mesh.neighbors[triangle, corner]].sum(axis=1) - ends[0] - ends[1]
 
     def between(i: NDArray[np.int32], j: NDArray[np.int32]) -> NDArray[np.int64]:
         return space.source.between(inside[i], inside[j])
 
     around = np.minimum(*(between(near, end) + between(end, far) for end in ends))
     is_detour = around > _TUNING.least_detour * between(near, far)
-    sides = np.concatenate([found.simplices[:, [k, k - 1]] for k in range(3)])
+    sides = np.concatenate([mesh.simplices[:, [k, k - 1]] for k in range(3)])
     corners = np.stack([near, far], axis=1)[is_detour]
     pairs = np.unique(np.sort(np.concatenate([sides, corners]), axis=1), axis=0).astype(np.int32)
     return Adjacency(len(inside), pairs, between(*pairs.T), space.scale_bits)
