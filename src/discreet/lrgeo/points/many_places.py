@@ -19,7 +19,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.progress import Reporter
-from discreet.core.spaces.geography import ground_factor
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.points.layout import region_of
@@ -80,9 +79,7 @@ def costs_of_region(region: Region) -> ImplicitCosts:
 
 def _to_ground(region: Region) -> Fraction:
     """Return an upper bound on the ratio of distances on the ground to the stored ones, and to those of the plane."""
-    if region.origin is None:
-        return _WIDER
-    return _GROUND_FACTOR / Fraction(ground_factor(region.coordinates[:, 0]))
+    return _WIDER if region.stretch is None else _GROUND_FACTOR * region.stretch
 
 
 def design_many_places(

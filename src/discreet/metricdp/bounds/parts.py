@@ -232,17 +232,17 @@ def _near_pairs(
         return space.source.between(inside[i], inside[j])
 
     try:
-        found = Delaunay(points)
+        mesh = Delaunay(points)
     except QhullError:
         along = (points @ np.linalg.svd(points, full_matrices=False)[2][0]).argsort()
         sides = np.stack([along[:-1], along[1:]], axis=1)
     else:
-        triangle, corner = np.nonzero(found.neighbors >= 0)
-        near, *ends = (found.simplices[triangle, (corner + turn) % 3] for turn in range(3))
-        far = found.simplices[found.neighbors[triangle, corner]].sum(axis=1) - ends[0] - ends[1]
+        triangle, corner = np.nonzero(mesh.neighbors >= 0)
+        near, *ends = (mesh.simplices[triangle, (corner + turn) % 3] for turn in range(3))
+        far = mesh.simplices[mesh.neighbors[triangle, corner]].sum(axis=1) - ends[0] - ends[1]
         around = np.minimum(*(between(near, end) + between(end, far) for end in ends))
         is_detour = around > _TUNING.least_detour * between(near, far)
         corners = np.stack([near, far], axis=1)[is_detour]
-        sides = np.concatenate([*(found.simplices[:, [k, k - 1]] for k in range(3)), corners])
+        sides = np.concatenate([*(mesh.simplices[:, [k, k - 1]] for k in range(3)), corners])
     pairs = np.unique(np.sort(sides, axis=1), axis=0).astype(np.int32)
     return Adjacency(len(inside), pairs, between(*pairs.T), space.scale_bits)
