@@ -173,7 +173,7 @@ class PrimalDual:
         Complexity
         ----------
         A step takes half a nanosecond for each multiplier: ``2 m`` for each report of a tile, m the constraints between
-        its secrets. At most 3 GiB for the state, two thirds more while multipliers are polished, and some tables of
+        its secrets. At most 3 GiB for the state, a third more while multipliers are polished, and some tables of
         ``n`` by ``n_reports``.
         """
         start = clock()
