@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, final
+from weakref import ref
 
 import numpy as np
 
@@ -255,8 +256,8 @@ class Search:
         self.trace: list[str] = []
         self.short_of_time = self.forced = False
         self.verified: _Verified | None = None
-        self.judged: set[tuple[int, ...]] = set()
-        """Identities of the candidates, one for each part, whose channels were verified."""
+        self.judged: set[tuple[ref[Candidate], ...]] = set()
+        """Candidates, one for each part, whose channels were verified; they are not kept in memory for that."""
         self.witness = Multipliers.empty()
         self.lower = 0.0
         self._bound()
@@ -439,7 +440,7 @@ class Search:
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of `parts`; return the best verified channel, maybe an earlier one."""
         task, problem, start = self.whole, self.whole.problem, clock()
-        judged = tuple(id(part) for part in parts)
+        judged = tuple(map(ref, parts))
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
             matrices = map(_State.matrix, self.states, parts)
@@ -485,7 +486,7 @@ class Search:
     def _is_new(self) -> bool:
         """Return whether the best candidates have no verified channel and lose less than the verified one."""
         candidates = [state.current for state in self.states]
-        if tuple(id(candidate) for candidate, _ in candidates) in self.judged:
+        if tuple(ref(candidate) for candidate, _ in candidates) in self.judged:
             return False
         loss = sum(loss for _, loss in candidates)
         return self.verified is None or loss < (1 - _LIMITS.max_optimal_gap) * self.verified.upper

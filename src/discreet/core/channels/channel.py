@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,7 +38,7 @@ __all__ = ["LIMB_BITS", "Channel", "PrivacyLoss", "split_limbs"]
 LIMB_BITS = 62
 """Bits of a limb. A row sum of 2^62 fits a signed and an unsigned 64-bit integer, sums of rows included."""
 
-_MAX_LIMBS = sys.float_info.max_exp // LIMB_BITS
+_MAX_LIMBS = np.finfo(float).maxexp // LIMB_BITS
 """Limbs up to which a row total is below the largest float, 16; floats decide the clear comparisons."""
 
 _SLICE = 1 << 22
@@ -375,8 +374,7 @@ class Channel:
         merged = np.zeros((int(names.max()) + 1, self.n_secrets), dtype=self.weights.dtype)
         for report, name in enumerate(names.tolist()):
             merged[name] += self.weights[:, report]
-        if len(self.limbs) == 1:
-            # Sums of weights of a row are at most its total, which fits into 64 bits.
+        if len(self.limbs) == 1:  # Sums of weights of a row are at most its total, of 64 bits.
             return Channel(merged.T[None])
         return Channel(split_limbs(merged.T.tolist(), len(self.limbs)))
 

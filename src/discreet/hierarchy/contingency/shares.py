@@ -365,6 +365,7 @@ def best_shares(
     power = 1 / (1 + degree) if not program.squared else 1 / (1 + degree / 2) / 1.5
     # Where one share alone decides on a variance, a weight that is multiplied by this power of it meets a cap at once.
     newton = 1 / power / (2 if program.squared else 1)
+    lowest, highest = 0.8 ** (1 / newton), 1.6 ** (1 / newton)
     best, low, since = shares, math.inf, 0
     usable = False
     for step in range(steps):
@@ -391,7 +392,7 @@ def best_shares(
         if math.isfinite(program.caps):
             # A little less than the constraint, so that the search ends inside of it; each may come to hold back later.
             ratio = np.where(mask, variances / (0.999 * program.caps), 0.0)
-            pushes = np.maximum(pushes, 1e-2 * push) * np.clip(ratio**newton, 0.8, 1.6)
+            pushes = np.maximum(pushes, 1e-2 * push) * np.clip(ratio, lowest, highest) ** newton
             push = push + pushes
         gain = program.pull((push / kinds.count[:, None]) @ program.entry, spread) @ base.T
         if program.squared:

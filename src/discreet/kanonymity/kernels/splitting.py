@@ -1,9 +1,8 @@
 """Compiled: split packed rows top-down, each node by what the counts of its values say of every split.
 
 A node is a run of rows, a class a run that is split no further; what it publishes is not stored, since it follows from
-its rows. A split of a taxonomy separates the most frequent children of the tightest node over the rows, a split of an
-interval cuts it, a split of a set separates its most frequent values. Kinds are written out: 0 for numbers, 1 for
-trees, 2 for sets.
+its rows. A split of a taxonomy separates the most frequent children of the tightest node over the rows, of an interval
+cuts it, of a set separates its most frequent values. Kinds are written out: 0 numbers, 1 trees, 2 sets.
 """
 
 # ruff: noqa: PLR0917 - a compiled kernel takes its arrays one by one
@@ -185,8 +184,8 @@ def _count_all(T: PackedTable, lo: int, hi: int, S: Scratch) -> None:
 def _present(T: PackedTable, lo: int, hi: int, a: int, S: Scratch, counted: int) -> int:
     """List the values of column `a` in rows `lo` to ``hi - 1``, ascending, with their counts; return their number.
 
-    Writes ``S.lists[VALUE]`` and ``S.lists[COUNT]``. `counted` is 1 if ``S.tally`` has the counts, by `_count_all`,
-    else 0; they are cleared. ``O(s + values)`` for s rows, or a sort where there are more than ``2 s + 16`` values.
+    Writes ``S.lists[VALUE]`` and ``S.lists[COUNT]``. `counted` is 1 if ``S.tally`` has the counts, which are cleared,
+    else 0. ``O(s + values)`` for s rows, or a sort where there are more than ``2 s + 16`` values.
     """
     value, count, tally, spare = S.lists[VALUE], S.lists[COUNT], S.tally, S.lists[SPARE]
     size, first, P = hi - lo, T.columns.start[a], T.words
