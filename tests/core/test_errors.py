@@ -18,6 +18,7 @@ from discreet.core.errors import (
     LimitReachedError,
     SolverError,
     first_unfit,
+    refuse_malformed,
     unknown_name,
 )
 
@@ -92,3 +93,22 @@ def test_a_renamed_refusal_keeps_what_is_not_stated_anew() -> None:
     assert str(same) == "--coverage: expected a table with rows, got none"
     assert str(other) == "k: expected 2 or more, got 1"
     assert same.code == other.code == "rows-none"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (KeyError("rank"), "matroid: expected a mapping that its `to_dict` wrote, got no 'rank'"),
+        (TypeError("a cell"), "matroid: expected a mapping that its `to_dict` wrote, got another (TypeError)"),
+        (BudgetError("b", "1", "2"), None),
+    ],
+)  # fmt: skip
+def test_malformed_values_are_refused_and_other_errors_pass(
+    error: Exception, said: str | None
+) -> None:
+    with (
+        pytest.raises(type(error) if said is None else InvalidProblemError) as caught,
+        refuse_malformed("matroid"),
+    ):
+        raise error
+    assert str(caught.value) == (str(error) if said is None else said)

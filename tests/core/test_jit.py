@@ -8,8 +8,9 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import pytest
@@ -17,9 +18,6 @@ from numba.core import event
 
 from discreet.core import jit
 from discreet.core.jit import Compiled, clock, compiling, disjoint, inlined, kernel, part
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _compiled: Any = numba.njit
 
@@ -139,6 +137,13 @@ def test_a_form_is_taken_only_where_source_and_types_are_the_same(tmp_path: Path
             later.load("X")
         file.write_bytes(whole)
     assert later.load("X") == 2
+
+
+def test_the_folder_of_the_user_is_named_and_not_made() -> None:
+    folder = Path(jit.user_cache())
+    before = folder.exists()
+    assert folder.is_absolute()
+    assert folder.exists() == before
 
 
 @pytest.mark.jit

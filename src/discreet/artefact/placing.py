@@ -101,7 +101,7 @@ def fill(new: Path, data: bytes) -> None:
 
 
 def keep(new: Path) -> None:
-    """See that what was written to a file is on the disk."""
+    """Wait until the content of a file is on the disk."""
     with new.open("r+b") as file:
         os.fsync(file.fileno())
 

@@ -59,9 +59,9 @@ def demands_of_models(
 
 
 def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Demand]:
-    """Yield the demand for each reading: fewer values are worse but for closeness, where any reading may be worst.
+    """Yield demands on column `name`: closeness for each reading of its values, other models for the coarsest.
 
-    `name` is the column, `model` what is demanded of it.
+    One more takes missing values as a value: the only one of distinct diversity.
     """
     if isinstance(model, DistinctDiversity):
         codes = values.meaning_codes()[values.codes]

@@ -176,7 +176,7 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of all inputs of the problem."""
+        """SHA-256 in hexadecimal of all inputs; hashes all distances, ``O(n^3)`` if they are not yet closed."""
         parts = " ".join(f"{part.name} {part.digest}" for part in self.assumed_public())
         return hashlib.sha256(f"discreet.metricdp.problem/1 {parts}".encode()).hexdigest()
 

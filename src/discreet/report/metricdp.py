@@ -305,23 +305,23 @@ def _places(design: MetricDesign, loss_unit: str) -> Places | None:
 
 
 def _map(design: MetricDesign, page: DesignPage) -> MapView | None:
-    """Return the map of a design with its strengths; None for secrets without places in the plane.
+    """Return the map of a design with its strengths; None without places in the plane, or for reports without names.
 
-    ValueError if the page has strengths and this design is none of them.
+    ``O(n^2)``. ValueError if the page has strengths and this design is none of them.
     """
     places = _places(design, page.loss_unit)
     if places is None:
         return None
     base = example_distance(design.guarantee, _nearest(design.problem))
+    placed = [(one, _places(one, page.loss_unit)) for one in page.strengths]
+    shown = [(one, its) for one, its in placed if its is not None]
     drawn = [
         Strength(
             f"epsilon {printed.decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
             _claim_at(one.guarantee, base),
-            placed,
+            its,
         )
-        for one in page.strengths
-        for placed in [_places(one, page.loss_unit)]
-        if placed is not None
+        for one, its in shown
     ]
     return draw_map(
         places,
@@ -329,7 +329,7 @@ def _map(design: MetricDesign, page: DesignPage) -> MapView | None:
         near=(base, 2 * base, 4 * base),
         backdrop=page.backdrop,
         strengths=drawn,
-        strength=[one is design for one in page.strengths].index(True) if drawn else 0,
+        strength=[one is design for one, _ in shown].index(True) if drawn else 0,
     )
 
 

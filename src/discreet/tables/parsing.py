@@ -131,7 +131,7 @@ def read(
     mark
         What separates the cells of CSV; empty for Parquet.
     types
-        Types of the columns of CSV. Otherwise all cells are text, so that the code 01001 does not become a number.
+        Types of all columns of CSV. Without them all cells are text, so that the code 01001 does not become a number.
     infer
         Whether types are inferred from all rows instead.
     """

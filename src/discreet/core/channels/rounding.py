@@ -73,7 +73,7 @@ def round_channel(matrix: ArrayLike, *, slack: Exact, limbs: int = 1) -> Channel
 
     Guarantee
     ---------
-    By the proof above, given the slack. ``verify`` checks the integers anew and does not rely on it.
+    By the proof in the module's text, given the slack. ``verify`` checks the integers anew and does not rely on it.
 
     Complexity
     ----------

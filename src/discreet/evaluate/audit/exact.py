@@ -59,7 +59,7 @@ class Shown:
 def law_of(
     run: Callable[[Any, RandomBits], object], data: object, max_runs: int, min_mass: Fraction
 ) -> Law:
-    """Return the law of ``run(data, bits)``, at the top of the module and made of parts that a process can send back.
+    """Return the law of ``run(data, bits)``; function and result pickle, so that a worker process can run it.
 
     At most `max_runs` replays, likeliest first; a path of draws with mass below `min_mass` counts as unexplored.
     """

@@ -393,6 +393,8 @@ def best_shares(
             # A little less than the constraint, so that the search ends inside of it; each may come to hold back later.
             ratio = np.where(mask, variances / (0.999 * program.caps), 0.0)
             pushes = np.maximum(pushes, 1e-2 * push) * np.clip(ratio, lowest, highest) ** newton
+            # They grow without end where no share meets the constraint; products of two stay floats.
+            pushes = np.minimum(pushes, np.finfo(float).max ** 0.5)
             push = push + pushes
         gain = program.pull((push / kinds.count[:, None]) @ program.entry, spread) @ base.T
         if program.squared:

@@ -365,10 +365,10 @@ class FacilityLocation(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record.
+        """Compute :meth:`Objective.multilinear_marginals` ``(n_elements,)``, in whole records.
 
-        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. ``O(n_records (m +
-        n_elements) log m)`` for m elements of positive probability.
+        `x` ``(n_elements,)`` are probabilities, `records` the mask. Elements are sorted by similarity for each record:
+        ``O(n_records (m + n_elements) log m)`` for m elements of positive probability.
         """
         from discreet.submodular.kernels.gains import facility_marginals
 

@@ -102,7 +102,7 @@ class GrowingChoice(ABC):
         return gains
 
     def gain(self, element: int, kind: int = 0) -> int:
-        """Return the marginal gain of an element with one kind, in units of ``2^-scale_bits``; 0 if chosen. Private."""
+        """Return an element's gain with one kind, in ``2^-scale_bits``; 0 if chosen. Evaluates all kinds. Private."""
         self._objective.check_pair(element, kind)
         if self._taken[element]:
             return 0
