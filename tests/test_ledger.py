@@ -269,7 +269,7 @@ def test_another_database_is_no_ledger(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_path_does_not_become_a_ledger(tmp_path: Path) -> None:
-    with pytest.raises(InvalidProblemError, match="a ledger that is there"):
+    with pytest.raises(InvalidProblemError, match="a ledger that exists"):
         Ledger(tmp_path / "leger.db")
     assert list(tmp_path.iterdir()) == []
 

@@ -60,7 +60,7 @@ def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
 
 def test_a_link_that_leads_nowhere_is_filled_where_it_leads(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "ledger.db")
-    with pytest.raises(InvalidProblemError, match="a ledger that is there"):
+    with pytest.raises(InvalidProblemError, match="a ledger that exists"):
         Ledger(tmp_path / "link.db")
     Ledger.create(tmp_path / "link.db", "census", TWO)
     assert Ledger(tmp_path / "ledger.db").datasets == ("census",)

@@ -124,7 +124,7 @@ def test_the_end_of_a_release_that_read_nothing_is_refused_and_its_spool_stays(
 ) -> None:
     ledger = opened(tmp_path)
     ledger.spool(ID, b"counts")
-    with pytest.raises(InvalidProblemError, match="one that began to read, got a reserved one"):
+    with pytest.raises(InvalidProblemError, match="one that began to read, got a reserved release"):
         end(ledger, ID)
     assert (state(ledger), ledger.spooled(ID)) == ("reserved", b"counts")
     with pytest.raises(InvalidProblemError):

@@ -187,7 +187,7 @@ def test_refusals_are_sentences_at_the_width_of_a_phone(
         page.check("#neighbors-replace-person")
         page.click("#layout button.main")
         page.wait_for_selector("#columns-alert:not(:empty)")
-        assert "a file that is loaded" in page.inner_text("#columns-alert")
+        assert "a file; choose one first" in page.inner_text("#columns-alert")
         watched.judge()
         watched.shot("counts-columns-phone")
         page.set_input_files("#file-list", regions)

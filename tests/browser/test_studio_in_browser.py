@@ -207,9 +207,9 @@ def test_taxonomies_are_drawn_and_loaded(chromium: Any, file: Path, tmp_path: Pa
 
 BAD = {
     "empty.csv": (b"", "which is empty"),
-    "ragged.csv": (b"age,sex\n30,F\n40\n", "1 of 2 cells in line 3"),
-    "sheet.xlsx": (b"PK\x03\x04", "a whole file that its program can open"),
-    "folder.csv": (b"PAR1", "a whole Parquet file"),
+    "ragged.csv": (b"age,sex\n30,F\n40\n", "1 instead of 2 cells in line 3"),
+    "sheet.xlsx": (b"PK\x03\x04", "a complete file that its program can open"),
+    "folder.csv": (b"PAR1", "a complete Parquet file"),
 }
 
 

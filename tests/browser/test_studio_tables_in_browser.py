@@ -57,7 +57,7 @@ def describe(watched: Watched, files: tuple[Path, Path, Path]) -> None:
     page.check("#neighbors-add-remove-person")
     page.click("#layout button.main")
     page.wait_for_selector("#columns-alert:not(:empty)")
-    assert "a file that is loaded" in page.inner_text("#columns-alert")
+    assert "a file; choose one first" in page.inner_text("#columns-alert")
     # Chromium notes the refusal, and so far nothing else.
     assert ["400 (Bad Request)" in said for said in watched.complaints] == [True]
     watched.complaints.clear()

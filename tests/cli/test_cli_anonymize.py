@@ -396,7 +396,7 @@ def test_missing_and_mixed_values(capsys: pytest.CaptureFixture[str]) -> None:
         (["--bounds", "age=30:40"], 2, "age: expected values within its declared bounds"),
         (["--bounds", "age=30"], 2, "LOW:HIGH"),
         (["--bounds", "age=a:b"], 2, "a number"),
-        (["--numeric", "sex"], 2, "sex: expected numbers, got something else in row 1"),
+        (["--numeric", "sex"], 2, "sex: expected numbers, got another value in row 1"),
         (["--numeric", "age", "--categorical", "age"], 2, "one of"),
         (["--categorical", "nobody"], 2, "'nobody'"),
         (["--quasi", "nobody"], 2, "'nobody'"),
@@ -429,7 +429,7 @@ def test_a_value_outside_its_taxonomy_is_named_by_its_row(
     said = anonymize(capsys)
     assert said.status == 2
     assert (
-        "zip: expected values of its taxonomy; add what is missing there, got another in row"
+        "zip: expected values of its taxonomy; add the missing value there, got another value in row"
         in said.err
     )
     assert "01" not in said.err.replace("row 01", "")

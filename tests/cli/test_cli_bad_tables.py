@@ -46,18 +46,18 @@ BAD: dict[str, tuple[bytes, str]] = {
     "first-line-blank.csv": (f"\n{TEXT}".encode(), "an empty first line"),
     "names-twice.csv": (TEXT.replace("zip", "sex", 1).encode(), "columns 2 and 3 have the same"),
     "colons.csv": (TEXT.replace(",", ":").encode(), "separate its cells by commas"),
-    "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 of 4 cells in line 32"),
-    "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 of 4 cells in line 32"),
+    "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 instead of 4 cells in line 32"),
+    "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 instead of 4 cells in line 32"),
     "blank-line.csv": (TEXT.replace("\n", "\n\n", 3).encode(), "an empty first line|cells in line"),
     "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "in line 32"),
     "last-quote.csv": (f'{TEXT}1,F,1000,"{NAME}\n'.encode(), "in line 32"),
-    "bare-quote.csv": (f'{TEXT}1,F,1000,5" {NAME}\n'.encode(), "the quote is doubled"),
-    "latin-1.csv": (TEXT.replace(NAME, "Müller", 9).encode("latin-1"), "other bytes in line 2"),
-    "latin-1-names.csv": (TEXT.replace("age", "größe").encode("latin-1"), "other bytes in line 1"),
+    "bare-quote.csv": (f'{TEXT}1,F,1000,5" {NAME}\n'.encode(), "double the quote"),
+    "latin-1.csv": (TEXT.replace(NAME, "Müller", 9).encode("latin-1"), "invalid bytes in line 2"),
+    "latin-1-names.csv": (TEXT.replace("age", "größe").encode("latin-1"), "bytes in line 1"),
     "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "zero bytes"),
     "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "zero bytes"),
-    "returns.csv": (TEXT.replace("\n", "\r").encode(), "carriage returns alone"),
-    "long-line.csv": (b"x" * (1 << 20) + b",1\n1,2\n", "a longer one"),
+    "returns.csv": (TEXT.replace("\n", "\r").encode(), "only carriage returns"),
+    "long-line.csv": (b"x" * (1 << 20) + b",1\n1,2\n", "a longer first line"),
     "long-cell.csv": (f"{TEXT}1,F,{'x' * 200_000},y,z\n".encode(), "in line 32"),
     "parquet.csv": (WHOLE, "let its name end in .parquet"),
     "sheet.csv": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
@@ -65,10 +65,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "packed.csv": (b"\x1f\x8b" + bytes(99), "unpack it first"),
     "document.csv": (b"%PDF-1.7", "take the table out"),
     "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "that its program can open|the packages that tables"),
-    "text.parquet": (TEXT.encode(), "let the name of text end in .csv"),
+    "text.parquet": (TEXT.encode(), "if the file is text, let its name end in .csv"),
     "empty.parquet": (b"", "which is empty"),
     "folder.csv": (b"", "which is a folder|expected a folder of parts"),
-    "missing.csv": (b"", "a file that is there"),
+    "missing.csv": (b"", "a file that exists"),
 }
 """What is in a file -> what is said of it, by every command."""
 
@@ -267,14 +267,12 @@ def test_the_mark_is_that_of_most_names() -> None:
 
 
 def test_a_reason_is_found_or_not_made_up() -> None:
-    assert "whole Parquet" in str(why_unreadable("fine.csv", "", "TABLE"))
-    unquoted = (
-        "the quote is doubled, or state that the file has no quoting (quotes none), got fine.csv"
-    )
+    assert "complete Parquet" in str(why_unreadable("fine.csv", "", "TABLE"))
+    unquoted = "double the quote, or state that the file has no quoting (quotes none), got fine.csv"
     assert unquoted in str(why_unreadable("fine.csv", ",", "TABLE"))
     refuse_rows("fine.csv", ";", "TABLE")
     Path("some.csv").write_text("a\nb;c\n", encoding="utf-8")
-    with pytest.raises(InvalidProblemError, match="with semicolons between them.*2 of 1 cells"):
+    with pytest.raises(InvalidProblemError, match="semicolons between them.*2 instead of 1 cells"):
         refuse_rows("some.csv", ";", "TABLE")
 
 
@@ -317,9 +315,9 @@ def test_more_rows_than_are_searched_at_once(
     ("data", "words"),
     [
         (b"", "a row for each value"),
-        ("F,Käse\n".encode("latin-1"), "save it as “CSV UTF-8”"),
-        (b"F\0,*\n", "save it as “CSV UTF-8”"),
-        (b"F," + b"x" * 200_000 + b"\n", "a value and what stands for it"),
+        ("F,Käse\n".encode("latin-1"), "save the file as “CSV UTF-8”"),
+        (b"F\0,*\n", "save the file as “CSV UTF-8”"),
+        (b"F," + b"x" * 200_000 + b"\n", "a value and then its more general labels"),
     ],
     ids=["empty", "latin-1", "zero", "long"],
 )

@@ -92,7 +92,7 @@ def test_what_is_left_and_what_was_charged(ask: Callable[[str], Said]) -> None:
         ("create ledger.db --epsilon 1 --neighbors replace-one", "--dataset: expected a value"),
         ("create no/ledger.db --dataset d --epsilon 1 --neighbors replace-one", "LEDGER: expected a file that can be"),
         ("create ledger.db --dataset census --epsilon 9 --neighbors replace-one", "--dataset: expected one without"),
-        ("show no.db", "LEDGER: expected a ledger that is there"),
+        ("show no.db", "LEDGER: expected a ledger that exists"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(
@@ -151,7 +151,7 @@ def test_a_digest_that_was_noted_is_compared(
     [
         ("check ledger.db", "--digest: expected a value"),
         ("check ledger.db --digest 7", "--digest: expected what `budget show --digest` printed"),
-        ("check no.db --digest 7", "LEDGER: expected a ledger that is there"),
+        ("check no.db --digest 7", "LEDGER: expected a ledger that exists"),
         ("show ledger.db --digest --dataset d", "--digest: expected neither"),
         ("show ledger.db --digest --report a.html", "--digest: expected neither"),
     ],

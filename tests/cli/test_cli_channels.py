@@ -186,7 +186,7 @@ def test_a_secret_that_is_none_is_refused_and_not_repeated(
 ) -> None:
     said = say(capsys, "sample", labelled, "--secret", secret, *flags)
     assert (said.status, said.out) == (2, "")
-    assert "--secret: expected an index from 0 to 4, or a label, got something else" in said.err
+    assert "--secret: expected an index from 0 to 4, or a label, got another text" in said.err
     assert "hospital" not in said.err
 
 

@@ -382,7 +382,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
         ["PLACES", *GRID, *EPSILON],
         "PLACES: expected a file of places, or --grid, got both",
     ),
-    "no such file": (["missing.csv", *PLACES], "PLACES: expected a file that is there"),
+    "no such file": (["missing.csv", *PLACES], "PLACES: expected the path of a file that exists"),
     "cell with places": (["PLACES", *PLACES, "--cell", "1"], "--cell: expected --grid with it"),
     "no x": (
         ["PLACES", "--y", "lat", *EPSILON, "--unit", "km"],

@@ -128,7 +128,7 @@ def test_a_panic_of_the_reader_is_bad_input(
     Path("mars.parquet").write_bytes(on_mars(**PLAIN))
     said = say(capsys, *COMMANDS[command]("mars.parquet"))
     assert (said.status, said.out) == (2, "")
-    assert "a whole Parquet file" in said.err
+    assert "a complete Parquet file" in said.err
     assert BIRD not in said.err
 
 
@@ -138,7 +138,7 @@ def test_verify_tries_a_table_from_anywhere_in_a_child() -> None:
     ended = start(*COMMANDS["verify"]("mars.parquet"), "--json")
     assert (ended.returncode, ended.stdout) == (2, "")
     told = json.loads(ended.stderr)["error"]
-    assert told["got"] == "mars.parquet, at which the reader broke off"
+    assert told["got"] == "mars.parquet, on which the reader crashed"
 
 
 @pytest.mark.parametrize("kind", [pl.Date, pl.Datetime("us"), pl.Datetime("ms"), pl.Duration("ms")])
@@ -152,7 +152,7 @@ def test_times_that_are_none_are_bad_input(
     said = say(capsys, *COMMANDS[command]("late.parquet"))
     assert (said.status, said.out) == (2, "")
     assert "dates in the years 1 to 9999" in said.err
-    assert "got others in column 6" in said.err
+    assert "got other values in column 6" in said.err
 
 
 def test_times_at_the_ends_are_read() -> None:
@@ -219,10 +219,10 @@ def test_how_a_child_ends_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        (ReadOutcome.NOT_STARTED, "memory for the reader of tables; allow the process more"),
+        (ReadOutcome.NOT_STARTED, "enough memory to start the process that reads tables"),
         (ReadOutcome.LATE, "published.csv, which takes longer"),
-        (ReadOutcome.DIED, "published.csv, at which the reader broke off"),
-        (OSError(11, "Resource temporarily unavailable"), "room for one more process"),
+        (ReadOutcome.DIED, "published.csv, on which the reader crashed"),
+        (OSError(11, "Resource temporarily unavailable"), "permission to start one more process"),
     ],
 )
 def test_each_end_of_a_child_is_a_sentence(
@@ -273,7 +273,7 @@ TOO_LARGE: dict[str, tuple[list[str], str]] = {
     ),
     "design --embeddings": (
         ["design", "--embeddings", "words.npy", "--epsilon", "1"],
-        "at most 5,120 secrets, got 5,121",
+        "at most 5,120 rows, one for each secret; leave out rows, got 5,121",
     ),
     "design --cell": ([*DESIGN, "--cell", "1e400"], "a positive side below 1e30"),
     "serve --cell": (

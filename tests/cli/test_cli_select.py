@@ -319,7 +319,7 @@ BAD: list[tuple[list[str], str]] = [
             "uniform:2",
             *PURE,
         ],
-        "a file that is there",
+        "a file that exists",
     ),
     (
         [

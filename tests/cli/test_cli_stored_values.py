@@ -63,7 +63,7 @@ def test_a_year_out_of_range_is_refused_without_it(
         )
         assert said.status == 2
         assert "dates in the years 1 to 9999" in said.err
-        assert "others in column 2" in said.err
+        assert "other values in column 2" in said.err
         assert YEAR not in said.err + said.out
         assert "Traceback" not in said.err
         assert not Path(output).exists()

@@ -91,7 +91,7 @@ def test_a_population_protects_whoever_is_alone_in_the_table() -> None:
     assert found[0].attacker.value == 1
     assert found[2].attacker.value == 0.5
     assert found[3].attacker.value == pytest.approx((1 / 3 + 1 / 2) / 2)
-    with pytest.raises(InvalidProblemError, match="every person"):
+    with pytest.raises(InvalidProblemError, match="every row of the table"):
         attack_linkage(
             after,
             KAnonymity(2, ("age",)),
@@ -104,9 +104,9 @@ def test_suppressed_people_are_not_found() -> None:
     people = people_of({"age": [20, 21, 90]}, [Numeric("age")])
     found = attack_linkage({"age": ["[20, 21]"] * 2}, KAnonymity(2, ("age",)), people)
     assert found[1].attacker.value == pytest.approx(1 / 3)
-    with pytest.raises(InvalidProblemError, match="whom a row fits"):
+    with pytest.raises(InvalidProblemError, match="no such person"):
         attack_linkage({"age": ["1"]}, KAnonymity(2, ("age",)), people)
-    with pytest.raises(InvalidProblemError, match="quasi-identifiers are known"):
+    with pytest.raises(InvalidProblemError, match="people with all quasi-identifiers"):
         attack_linkage({"age": ["1"]}, KAnonymity(2, ("age", "sex")), people)
 
 

@@ -400,7 +400,7 @@ def test_arguments_without_sense_are_refused(
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda folder: folder / "no.csv", "people: expected a file that is there"),
+        (lambda folder: folder / "no.csv", "people: expected the path of a file that exists"),
         (lambda folder: folder / "people.ods", "people: expected a file that ends in"),
         (lambda _: {"household": [1]}, "people: expected a table or a path, got dict"),
         (

@@ -179,23 +179,23 @@ def test_codes_are_a_copy_that_cannot_be_written() -> None:
         ({"a": [1]}, [Numeric("a"), Numeric("a")], "attributes"),
         ({"a": [1]}, [Numeric("b")], "columns of the table, got 'b'"),
         ({"a": [1], "b": [1, 2]}, [Numeric("a"), Numeric("b")], "one length"),
-        ({"a": ["x"]}, [Numeric("a")], "a: expected numbers, got something else"),
+        ({"a": ["x"]}, [Numeric("a")], "a: expected numbers, got other values"),
         ({"a": [np.inf]}, [Numeric("a")], "one number a row"),
         ({"a": [2**53 + 2]}, [Numeric("a")], "9007199254740992"),
         (
             {"a": [1, 7]},
             [Numeric("a", high=5)],
-            "declared bounds; widen them, got another in row 2",
+            "declared bounds; widen the bounds, got another value in row 2",
         ),
         (
             {"a": ["FR", "secret"]},
             [Taxonomy("a", COUNTRIES)],
-            "taxonomy; add what is missing there, got another in row 2",
+            "taxonomy; add the missing value there, got another value in row 2",
         ),
         (
             {"a": ["secret"]},
             [Categorical("a", values=("x",))],
-            "declared values; add what is missing there, got another",
+            "declared values; add the missing value there, got another value",
         ),
     ],
 )

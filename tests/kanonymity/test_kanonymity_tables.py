@@ -53,8 +53,8 @@ def test_a_taxonomy_without_one_top_gets_one() -> None:
     [
         ([], "a row for each value"),
         ([("a", "x", "*"), ("b", "*")], "2 in line 2"),
-        ([("a", "x", "*"), ("a", "x", "*")], "one again in line 2"),
-        ([("a", "x", "u", "*"), ("b", "x", "v", "*")], "another in line 2"),
+        ([("a", "x", "*"), ("a", "x", "*")], "a value again in line 2"),
+        ([("a", "x", "u", "*"), ("b", "x", "v", "*")], "another label in line 2"),
     ],
 )
 def test_rows_that_make_no_taxonomy_are_named(rows: list[tuple[str, ...]], told: str) -> None:
@@ -91,7 +91,7 @@ def test_text_stands_for_numbers_and_numbers_for_text() -> None:
     assert problem.columns[0].domain == (30, 40.5, None)
     assert problem.columns[1].domain == ("1", "2", None)
     with pytest.raises(
-        InvalidProblemError, match="age: expected numbers, got something else in row 2"
+        InvalidProblemError, match="age: expected numbers, got another value in row 2"
     ):
         read_problem(pl.DataFrame({"age": ["1", "old"]}), ["age"], [Numeric("age")], "ncp")
 

@@ -327,7 +327,7 @@ def test_moments_out_of_range_are_refused_by_position_alone() -> None:
     table = pl.DataFrame({"at": moments(pl.Datetime("us"), 0, stored, 0, 1)})
     with pytest.raises(InvalidProblemError) as caught:
         anonymize(table, KAnonymity(2, ("at",)))
-    assert str(caught.value).endswith("got another in row 2")
+    assert str(caught.value).endswith("got another date in row 2")
     assert "14645" not in str(caught.value)
     assert isinstance(values_of_column(table["at"], "at").values[1], Beyond)
 

@@ -99,7 +99,7 @@ def test_no_edge_looks_at_cells_and_refuses_by_itself() -> None:
 
 
 def test_a_refusal_keeps_its_code_under_another_name_and_in_another_process() -> None:
-    error = refused("rows-none", "table", "a.csv without any")
+    error = refused("rows-none", "table", "a.csv without rows")
     renamed = error.renamed("--coverage", got="none")
     again = pickle.loads(pickle.dumps(renamed))  # noqa: S301 - made here
     assert (again.code, again.field, again.got) == ("rows-none", "--coverage", "none")
@@ -113,11 +113,11 @@ def test_errors_as_json_and_bodies_of_http_carry_the_code(
     (tmp_path / "a.csv").write_text("age\n", encoding="utf-8")
     assert run(["risk", str(tmp_path / "a.csv"), "--quasi", "age", "--json"]) == 2
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "rows-none"
-    body = refusal(refused("rows-none", "The file", "a.csv without any"))
+    body = refusal(refused("rows-none", "The file", "a.csv without rows"))
     assert (body["code"], body["field"]) == ("rows-none", "The file")
     assert refusal(InvalidProblemError("k", "2 or more", 1))["code"] == ""
 
 
 def test_warnings_end_in_their_code() -> None:
     told = warning("singled-out", column="column 3", rows="2 of 9 rows have a value there")
-    assert told.endswith("who knows it knows the row [singled-out]")
+    assert told.endswith("anyone who knows such a value finds the row [singled-out]")

@@ -37,29 +37,29 @@ WHOLE = _parquet(pl.read_csv(io.StringIO(TEXT)))
 BAD: dict[str, tuple[bytes, str]] = {
     "empty.csv": (b"", "got empty.csv, which is empty"),
     "blank.csv": (b"\xef\xbb\xbf \n\n", "got blank.csv, which is empty"),
-    "names.csv": (b"age,zip\n", "a table with rows, got names.csv without any"),
+    "names.csv": (b"age,zip\n", "a table with rows, got names.csv without rows"),
     "first-line-blank.csv": (
         f"\n{TEXT}".encode(),
-        "whose first line holds the names of its columns",
+        "whose first line holds a name for each column",
     ),
     "names-twice.csv": (TEXT.replace("zip", "sex", 1).encode(), "columns 2 and 3 have the same"),
     "names-twice.csv&delimiter=%3B": (b"a;a;b,c,d,e\n1;2;3\n", "columns 1 and 2 have the same"),
-    "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 of 4 cells in line 32"),
-    "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 of 4 cells in line 32"),
+    "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 instead of 4 cells in line 32"),
+    "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 instead of 4 cells in line 32"),
     "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "close each quote"),
     "last-quote.csv": (f'{TEXT}1,F,1000,"{NAME}\n'.encode(), "in line 32"),
     "long-cell.csv": (f"{TEXT}1,F,{'x' * 200_000},y,z\n".encode(), "in line 32"),
     "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "zero.csv, which holds zero bytes"),
-    "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "if it is text in UTF-16, save it as"),
+    "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "if the file is text in UTF-16, save it as"),
     "returns.csv": (TEXT.replace("\n", "\r").encode(), "lines that end in a line feed"),
     "binary.csv": (b"a,b\n\x81\x8d,1\n", "save the table as CSV in UTF-8"),
     "sheet.csv": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
-    "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "a whole file that its program can open"),
+    "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "a complete file that its program can open"),
     "packed.csv": (b"\x1f\x8b" + bytes(99), "unpack it first"),
     "document.csv": (b"%PDF-1.7", "take the table out"),
-    "cut.parquet": (WHOLE[:-300], "a whole Parquet file"),
-    "text.parquet": (TEXT.encode(), "let the name of text end in .csv"),
-    "zone.parquet": (on_mars(), "write it again with the program that made it"),
+    "cut.parquet": (WHOLE[:-300], "a complete Parquet file"),
+    "text.parquet": (TEXT.encode(), "if the file is text, let its name end in .csv"),
+    "zone.parquet": (on_mars(), "write the file again with the program that made it"),
     "late.parquet": (_parquet(pl.DataFrame({"day": LATE, "a": [NAME]})), "the years 1 to 9999"),
     "rows.csv": (b"a\n" + b"1\n" * 1_000_002, "--memory 4GB"),
     "columns.csv": (
@@ -142,4 +142,4 @@ def test_a_bad_file_after_a_good_one_leaves_no_table(browser: Browser) -> None:
     assert browser.at("table?name=a.csv", TEXT.encode()).status_code == 200
     assert browser.at("table?name=b.csv", b"").status_code == 400
     said = browser.at("risk", {"role-0": "quasi", "kind-0": "numeric"})
-    assert "one that is loaded" in said.text
+    assert "a table; choose a file first" in said.text

@@ -428,11 +428,11 @@ def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None
     [
         ({"kind": ""}, "Rows: expected a choice"),
         ({"public": ""}, "What is public: expected a choice"),
-        ({"public": "units"}, "The register of units: expected a file that is loaded"),
+        ({"public": "units"}, "The register of units: expected a file; choose one first"),
         ({"neighbors": ""}, "Neighbors: expected a choice"),
-        ({"neighbors": "friends"}, "Neighbors: expected a choice, got another"),
+        ({"neighbors": "friends"}, "Neighbors: expected a choice from the list, got another"),
         ({"region-0": "", "region-1": ""}, "at least one column"),
-        ({"region-1": "state"}, "a column for one use"),
+        ({"region-1": "state"}, "another column for each use"),
         ({"region-1": "province"}, "a column of the table"),
         ({"unit": ""}, "the column that names the household"),
         ({"kind": "units"}, "the column of the sizes"),
@@ -452,7 +452,7 @@ def test_without_a_budget_no_row_is_read(browser: Browser, ledger: Path) -> None
         ({"dataset": ""}, "Data set: expected a name"),
         ({"dataset": "x" * 201}, "a longer one"),
         ({"dataset": "others"}, "has no budget"),
-        ({"ledger": ""}, "Ledger: expected the name of a file"),
+        ({"ledger": ""}, "Ledger: expected the path of a file"),
         ({"ledger": "nowhere.db"}, "has no budget"),
         ({"amount": "2.1"}, "Epsilon: 2.1 asked, 2 left."),
     ],
@@ -496,7 +496,7 @@ def test_a_bad_list_of_regions_is_refused_in_words(
     [
         (b"", "", "got a.csv, which is empty"),
         (b'home,state\n1,GA\n1,G"A\n', "", "got a.csv with a quote out of place in line 3"),
-        ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "with other bytes in line 1"),
+        ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "with invalid bytes in line 1"),
         (b"a\n" + b"1\n" * 1_000_002, "", "`discreet counts`"),
         (b"a,b\n1,2\n", "&kind=dogs", "a person, or a unit with its size"),
     ],
@@ -517,7 +517,7 @@ def test_only_one_column_is_noticed(browser: Browser) -> None:
 
 
 def test_a_list_is_not_loaded_before_a_table_nor_as_something_else(browser: Browser) -> None:
-    assert "one that is loaded" in browser.at("counts/list?which=list&name=a", REGIONS).text
+    assert "choose a file first" in browser.at("counts/list?which=list&name=a", REGIONS).text
     loaded(browser)
     assert browser.at("counts/list?which=private&name=a", REGIONS).status_code == 400
 

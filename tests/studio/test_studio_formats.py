@@ -75,7 +75,7 @@ def test_the_same_table_shows_the_same_risk_whatever_its_file_is(
     assert shown.status_code == 200
     assert "<dt>Smallest class: k</dt><dd>4</dd>" in shown.text
     assert (
-        "column 1 repeats in 20 of 40 rows: if it tells persons apart, state so, and" in shown.text
+        "column 1 repeats in 20 of 40 rows: if it identifies persons, state so, and" in shown.text
     )
     assert f'<option value="{suffix}" selected>' in shown.text
 
@@ -103,8 +103,8 @@ def test_options_of_reading_and_recoding_are_those_of_the_command(browser: Brows
         ({"bins": "aeg=18"}, "did you mean 'age'?"),
         ({"top": "age"}, "Top: expected"),
         ({"decimal": "x"}, "Decimal: expected a point or a comma"),
-        ({"encoding": "latin-17"}, "one of the list of encodings"),
-        ({"encoding": "zlib"}, "one of the list of encodings"),
+        ({"encoding": "latin-17"}, "the name of a text encoding"),
+        ({"encoding": "zlib"}, "the name of a text encoding"),
         ({"delimiter": "xy"}, "one character that separates cells"),
         ({"bins": "age=18,40\nage=5"}, "Bins: expected"),
     ],

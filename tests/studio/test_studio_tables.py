@@ -256,7 +256,7 @@ def test_public_mistakes_are_said_before_a_budget(
 
 
 def test_a_list_and_a_table_are_needed(browser: Browser) -> None:
-    assert "File: expected one that is loaded" in browser.at("tables/public", FORM).text
+    assert "File: expected a table; choose a file first" in browser.at("tables/public", FORM).text
     browser.at("tables/table?name=people.csv", csv(PEOPLE))
     assert "The list of regions: expected a file" in browser.at("tables/public", FORM).text
     loaded(browser)

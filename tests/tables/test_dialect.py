@@ -54,7 +54,7 @@ def test_every_reader_of_a_file_finds_the_same_mark(tmp_path: Path) -> None:
         ["40", "1,2,3"],
     ]
     assert first_ragged(path, mark) == ""
-    assert first_ragged(path, ",") == "3 of 1 cells in line 2"
+    assert first_ragged(path, ",") == "3 instead of 1 cells in line 2"
 
 
 def test_only_a_line_feed_ends_a_line_of_cells() -> None:

@@ -292,15 +292,15 @@ REFUSED: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
         ".csv",
         b",,\nage,sex,ill\n34,F,flu\n",
         {},
-        "holds the names of its columns",
+        "holds a name for each column",
     ),
     "CSV named .xlsx": (".xlsx", b"a,b\n1,2\n", {}, "workbook"),
-    "CSV named .gz": (".csv.gz", b"a,b\n1,2\n", {}, "drop .gz"),
+    "CSV named .gz": (".csv.gz", b"a,b\n1,2\n", {}, "remove .gz"),
     "CSV named .parquet": (".parquet", b"a,b\n1,2\n", {}, "Parquet"),
     "archive named .csv": (".csv", b"PK\x03\x04" + b"\0" * 40, {}, ".xlsx"),
     "old Excel named .csv": (".csv", b"\xd0\xcf\x11\xe0" + b"\0" * 40, {}, "save it as .xlsx"),
     "SPSS named .csv": (".csv", b"$FL2@(#) SPSS" + b" " * 40, {}, ".sav"),
-    "gzip cut off": (".csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-9], {}, "pack it again"),
+    "gzip cut off": (".csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-9], {}, "compress the"),
     "empty line inside": (".csv", b"a,b\n1,2\n\n3,4\n", {}, "as many cells"),
     "unknown ending": (".ods", b"a,b\n1,2\n", {}, ".xlsx"),
     "a million columns": (
@@ -439,7 +439,7 @@ def test_a_workbook_that_its_reader_cannot_open_is_refused(tmp_path: Path) -> No
         for one in old.infolist():
             new.writestr(one, old.read(one).replace(b'<c r="A2"', b'<c s="99" r="A2"'))
     assert read_rows(str(whole), "TABLE").rows() == [(34,)]
-    with pytest.raises(InvalidProblemError, match="copy or write it again"):
+    with pytest.raises(InvalidProblemError, match="copy or write the file again"):
         read_rows(str(odd), "TABLE")
 
 
@@ -452,5 +452,5 @@ def test_moments_that_a_reader_cut_off_are_refused(tmp_path: Path) -> None:
         if fits:
             assert read_rows(str(path), "TABLE").height == 2
         else:
-            with pytest.raises(InvalidProblemError, match="others in column 1"):
+            with pytest.raises(InvalidProblemError, match="other values in column 1"):
                 read_rows(str(path), "TABLE")

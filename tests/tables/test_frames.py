@@ -84,7 +84,7 @@ def test_moments_end_where_the_calendar_does(
         refuse_times(table(number), "TABLE")
     refuse_times(table(0).head(0), "TABLE")
     for number in outside:
-        with pytest.raises(InvalidProblemError, match="TABLE: .* others in column 2"):
+        with pytest.raises(InvalidProblemError, match="TABLE: .* other values in column 2"):
             refuse_times(table(number), "TABLE")
 
 
@@ -124,7 +124,7 @@ def test_records_are_read_from_whatever_holds_them() -> None:
         {"id": 7, "u": 1, "geometry": [(0.0, 1.0), (2.0, 3.0)]},
         {"id": None, "geometry": [(4.0, 5.0)]},
     ]
-    with pytest.raises(InvalidProblemError, match="edges: expected columns of one length"):
+    with pytest.raises(InvalidProblemError, match="edges: expected columns of equal length"):
         records_of({"u": [1], "v": []}, "edges")
     with pytest.raises(InvalidProblemError, match="edges: .* got int"):
         records_of(3, "edges")

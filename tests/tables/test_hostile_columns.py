@@ -359,9 +359,9 @@ def _judge(made: Any, named: set[str], drop: list[str], unassigned: str | None) 
 @pytest.mark.parametrize(
     ("roles", "words"),
     [
-        ({"quasi": ["a"], "drop": ["a"]}, "take a out of --quasi or of --drop"),
+        ({"quasi": ["a"], "drop": ["a"]}, "remove a from --quasi or from --drop"),
         ({"quasi": ["a"], "keep": ["b"], "sensitive": ["b"]}, "'b' in both"),
-        ({"drop": ["a", "b"]}, "a column that is left to publish"),
+        ({"drop": ["a", "b"]}, "at least one column that is not dropped"),
         ({"quasi": ["a"], "unassigned": "hide"}, "keep or drop"),
         ({"quasi": ["c"]}, "'c'"),
     ],

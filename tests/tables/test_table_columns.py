@@ -39,13 +39,13 @@ def test_names_are_text_or_numbers_one_in_each_row() -> None:
     assert labels_of(table, "a", "--matroid") == ["1", "2"]
     with pytest.raises(InvalidProblemError, match="a name in each row of column b"):
         labels_of(table, "b", "--matroid")
-    with pytest.raises(InvalidProblemError, match="column c, got one of List$"):
+    with pytest.raises(InvalidProblemError, match="column, got a column of List$"):
         labels_of(table, "c", "--matroid")
 
 
 def test_numbers_are_finite_and_wrong_ones_are_found_by_row() -> None:
     table = pl.DataFrame({"x": [1.0, None], "y": [1.0, float("inf")], "z": ["a", "b"]})
-    for name, words in (("x", "nothing in row 2"), ("y", "inf in row 2"), ("z", "got text")):
+    for name, words in (("x", "an empty cell in row 2"), ("y", "inf in row 2"), ("z", "got text")):
         with pytest.raises(InvalidProblemError, match=words):
             numbers_of(table, name, "PLACES")
 

@@ -78,7 +78,7 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
     else:
         epsilon = given.get("epsilon")
         if epsilon is None:
-            raise InvalidProblemError("--epsilon", "a value", "none")
+            raise InvalidProblemError("--epsilon", "budgets such as 0.5,1,2", "none")
         aims = AimOptions(
             epsilon=epsilon.split(",")[0],
             radius=given.get("radius"),

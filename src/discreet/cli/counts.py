@@ -70,7 +70,7 @@ def _publish_tables(options: CountsOptions) -> Status:
         expected = "the published table besides --microdata or --reliability"
         raise InvalidProblemError("--output", expected, "none")
     if options.domain is None:
-        raise InvalidProblemError("--domain", "the file of all categories", "none")
+        raise InvalidProblemError("--domain", "a JSON file of all categories", "none")
     if options.region_list is None and options.regions:
         raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
     arguments: dict[str, Any] = {
@@ -339,10 +339,10 @@ def _check_options(options: CountsOptions) -> None:
         expected = "the largest size that has a count of its own"
         raise InvalidProblemError("--max-size", expected, "none")
     if not options.regions:
-        raise InvalidProblemError("--regions", "the columns of the region path", "none")
+        raise InvalidProblemError("--regions", "columns such as state,county", "none")
     require_one("PEOPLE", "a file here, or with --units", options.people, options.units)
     if options.people is not None and options.unit is None:
-        raise InvalidProblemError("--unit", "the column of the unit of each person", "none")
+        raise InvalidProblemError("--unit", "a column such as household", "none")
     if options.units is not None and options.size is None:
         raise InvalidProblemError("--size", "the column of sizes in --units", "none")
     misfits = ("quantity", "person") if options.people is None else ("size",)

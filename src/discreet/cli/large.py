@@ -192,7 +192,7 @@ def _anonymize(
     lazy = scan_pieces(pieces, "source")
     columns, head = _Columns(lazy), lazy.head(head_rows).collect()
     if not head.height:
-        raise InvalidProblemError("TABLE", "a table with rows", f"{path} without any")
+        raise InvalidProblemError("TABLE", "a table with rows", f"{path} without rows")
     refuse_nested(head, "TABLE", show_columns=options.show_columns)
     refuse_times(lazy, "TABLE")
     roles = roles_of_scan(lazy, options.roles, options=True, show=options.show_columns)

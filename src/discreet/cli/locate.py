@@ -131,7 +131,7 @@ def locate(options: LocateOptions) -> int:
     place, pin, quiet = options.place, options.pin, options.quiet
     if options.page:
         if place or pin:
-            raise InvalidProblemError("PLACE", "none with --page, and no --pin", "one")
+            raise InvalidProblemError("PLACE", "neither a place nor --pin with --page", "one")
     elif not place:
         raise InvalidProblemError("PLACE", "two numbers, or - for standard input", "none")
     elif place != ("-",):

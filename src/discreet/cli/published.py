@@ -93,7 +93,7 @@ def plan_of(
         return Plan(region, guarantee, every_point is not False, None)
     if every_point is not None:
         option = "--every-point" if every_point else "--places-only"
-        raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
+        raise InvalidProblemError(option, "none beside --mechanism, which states it", option)
     from discreet.lrgeo import Mechanism
 
     options.refuse((*options.of(RegionOptions), "epsilon"), "none beside --mechanism")

@@ -99,8 +99,8 @@ def query(options: QueryOptions) -> None:
         _query_tables(measured, options)
         return
     if options.by is not None or options.where or options.zeros != "held":
-        expected = "none with measurements of units by size"
-        raise InvalidProblemError("--by, --where, --zeros", expected, "one")
+        expected = "none of these with measurements of units by size"
+        raise InvalidProblemError("--by, --where, --zeros", expected, "one of these")
     frame = measured.frame
     counted = [size for size in frame.sizes.tolist() if size]
     if sizes != "all":

@@ -83,5 +83,5 @@ def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
     index = secret_names(n, labels).get(text.strip())
     if index is None:
         expected = f"an index from 0 to {n - 1}" + ("" if labels is None else ", or a label")
-        raise InvalidProblemError("--secret", expected, "something else")
+        raise InvalidProblemError("--secret", expected, "another text")
     return index

@@ -167,7 +167,7 @@ def select(options: SelectOptions) -> Status:
     )
     if options.accept_no_guarantee and (options.report or options.output) is not None:
         option_typed = "--output" if options.report is None else "--report"
-        raise InvalidProblemError(option_typed, "no such file for what has no guarantee", "one")
+        raise InvalidProblemError(option_typed, "no file with --accept-no-guarantee", "a file")
     known = WITHOUT_GUARANTEE if options.accept_no_guarantee else METHODS
     chosen = read_method(known, options.method, accept_no_guarantee=options.accept_no_guarantee)
     guarantee = _guarantee(options)

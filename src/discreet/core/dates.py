@@ -189,7 +189,7 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
     'YYYY-MM-DD'
     >>> resolved_format("born", ["03/04/1980"])
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: born: expected dates whose day and month can be told apart; say which ...
+    discreet.core.errors.InvalidProblemError: born: expected dates whose day and month can be told apart; state the...
     """
     if form:
         if form not in FORMATS:
@@ -198,7 +198,7 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
             )
         if any(day_of(value, form) is None for value in values):
             raise InvalidProblemError(
-                name, f"dates as {form} in each cell", "another cell", code="dates-other"
+                name, f"dates as {form} in each cell", "another value", code="dates-other"
             )
         return form
     formats = formats_of(values)
@@ -208,7 +208,7 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
         present = [one for one in FORMATS if any(day_of(v, one) is not None for v in values)]
         got = "no dates" if not present else f"several ({', '.join(present)}), or other cells"
         expected = (
-            "one format of dates; write all cells as one, such as YYYY-MM-DD, or publish values with "
+            "one format of dates; write all cells in it, such as YYYY-MM-DD, or publish values with "
             f"--categorical {name}"
         )
         raise InvalidProblemError(name, expected, got, code="dates-mixed")
@@ -216,10 +216,10 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
         return "YYYY-MM-DD"
     choices = " or ".join(f"--date {name}={form}" for form in formats)
     if any(form.endswith(tuple(_CENTURIES)) for form in formats):
-        expected = f"dates whose century is stated; say which with {choices}"
+        expected = f"dates whose century is stated; state the format with {choices}"
         raise InvalidProblemError(name, expected, "years of two digits", code="dates-unclear")
-    expected = f"dates whose day and month can be told apart; say which with {choices}"
-    raise InvalidProblemError(name, expected, "days of 12 or less alone", code="dates-unclear")
+    expected = f"dates whose day and month can be told apart; state the format with {choices}"
+    raise InvalidProblemError(name, expected, "only days of 12 or less", code="dates-unclear")
 
 
 _SPANS = (

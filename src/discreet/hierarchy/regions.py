@@ -325,7 +325,7 @@ def declared_regions(
         Where no row names a region, or one region ends in two columns. No cell is quoted.
     """
     if own_columns(columns) != columns:
-        raise InvalidProblemError("columns", "none in parentheses without a list", repr(columns))
+        raise InvalidProblemError("columns", "no parentheses without a list", repr(columns))
     table = canonical(open_table(given, "regions", columns), columns)
     # In order of their names: the order of the rows is private.
     listed = collect(table.select(*columns).unique(), "regions").sort(*columns)
@@ -341,7 +341,7 @@ def declared_regions(
     except InvalidProblemError:
         # What it says would quote cells.
         expected = "regions that each end at one column; give a public list of regions instead"
-        raise InvalidProblemError("columns", expected, "one that ends in two") from None
+        raise InvalidProblemError("columns", expected, "a region that ends in two") from None
 
 
 def _read_tree(
@@ -469,7 +469,7 @@ def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
     rest = [tuple(path[depth - len(own) :]) for path in keys]
     if len(set(map(tuple, keys))) < len(keys):
         expected = "regions whose labels differ as numbers, since 1 and 1.0 are one value"
-        raise InvalidProblemError("regions", expected, "two that do not")
+        raise InvalidProblemError("regions", expected, "two equal regions")
     ends = [path[-1] if not at[0] else "" for at, path in zip(rest, paths, strict=True) if at]
     if own != columns and (len(set(rest)) < len(rest) or set(ends) - {"", OTHER}):
         expected = (

@@ -490,7 +490,7 @@ def _population(
 
     if (population is None) != (k_map is None):
         raise InvalidProblemError(
-            "k_map", "with population, and only with it", "one of the two alone"
+            "k_map", "both k_map and population, or neither", "one of the two alone"
         )
     if population is None or k_map is None:
         return None

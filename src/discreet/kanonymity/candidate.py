@@ -207,7 +207,7 @@ def require_feasible(n: int, k: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidProblemError("k", "an integer of 1 or more", repr(value))
     if n < k:
-        raise InfeasibleError(f"no {k}-anonymous table exists: there are fewer than {k} rows")
+        raise InfeasibleError(f"no {k}-anonymous table exists with fewer than {k} rows; lower k")
 
 
 def labels_of(order: ArrayLike, sizes: ArrayLike) -> NDArray[np.int32]:

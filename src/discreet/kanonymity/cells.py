@@ -85,7 +85,7 @@ def read_problem(
     stated = {attribute.name: attribute for attribute in listed}
     for name in stated:
         if name not in names:
-            raise InvalidProblemError("attributes", "quasi-identifiers", repr(name))
+            raise InvalidProblemError("attributes", "names of quasi-identifiers", repr(name))
     for name in names:
         if name not in frame.columns:
             raise InvalidProblemError("quasi_identifiers", "columns of the table", repr(name))
@@ -138,8 +138,8 @@ def _finite(name: str, values: list[Any]) -> list[Any]:
     for row, value in enumerate(values):
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             if not np.isnan(value):
-                expected = "finite numbers; mend the row, or leave the column out"
-                raise InvalidProblemError(name, expected, f"an infinite one in row {row + 1}")
+                expected = "numbers from -2^53 to 2^53; correct the row, or leave the column out"
+                raise InvalidProblemError(name, expected, f"another number in row {row + 1}")
             values[row] = None
     return values
 
@@ -191,8 +191,8 @@ def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
     values = moments.of_rows(moments.values)
     beyond = next((row for row, value in enumerate(values) if isinstance(value, Beyond)), None)
     if beyond is not None:
-        expected = "dates and times from year 1 to 9999; mend the row or leave the column out"
-        raise InvalidProblemError(attribute.name, expected, f"another in row {beyond + 1}")
+        expected = "dates and times from year 1 to 9999; correct the row, or leave the column out"
+        raise InvalidProblemError(attribute.name, expected, f"another date in row {beyond + 1}")
     if isinstance(attribute, Taxonomy | Prefixes):
         return [None if value is None else str(value) for value in values]
     return values
@@ -205,7 +205,7 @@ def _numbers(name: str, values: list[Any]) -> list[Any]:
         try:
             numbers.append(None if value is None else _float(value, name))
         except ValueError:
-            raise InvalidProblemError(name, "numbers", f"something else in row {row + 1}") from None
+            raise InvalidProblemError(name, "numbers", f"another value in row {row + 1}") from None
     return numbers
 
 

@@ -277,7 +277,7 @@ def risk(
         beside = {"population": population, "person": person, "weights": weights}
         for argument, value in beside.items():
             if value is not None:
-                raise InvalidProblemError(argument, "none beside a lazy table or files", "one")
+                raise InvalidProblemError(argument, "none beside a lazy table or files", "a value")
         names = list(quasi_identifiers)
         if in_parts:
             return _of_counted(table.count_classes(names, sensitive))
@@ -290,7 +290,7 @@ def risk(
     sizes, n = classes.sizes, len(classes.labels)
     inside = sizes if population is None else _inside(table, classes.labels, population)
     if (inside < sizes).any():
-        raise InvalidProblemError("population", "every row of the table", "fewer of a class")
+        raise InvalidProblemError("population", "every row of the table", "fewer people in a class")
     mean = _mean_inverse(sizes, inside, n)
     highest = Fraction(1, int(inside.min()))
     average = max(Fraction(len(sizes), int(inside.sum())), mean)
@@ -360,7 +360,7 @@ def _of_persons(
     Raises InvalidProblemError for a population. `sensitive` columns are counted for diversity.
     """
     if population is not None:
-        raise InvalidProblemError("population", "none where persons are counted", "one")
+        raise InvalidProblemError("population", "none where persons are counted", "a population")
     named = meaning_codes(table, person)
     # A row without a person adds none to its class, as for the verifier: it may be another row of one that is there.
     sizes = diversity(classes, named)

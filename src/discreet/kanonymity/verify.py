@@ -475,7 +475,7 @@ def _covering(
     for rows, covered in candidates(table, problem):
         people[classes.labels[rows[0]]] = len(covered)
     if (people < classes.sizes).any():
-        raise InvalidProblemError("population", "every row of the table", "fewer of a class")
+        raise InvalidProblemError("population", "every row of the table", "fewer people in a class")
     return np.stack([people - classes.sizes, classes.sizes], axis=1)
 
 

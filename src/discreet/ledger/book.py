@@ -467,7 +467,7 @@ class Ledger:
         if not self._move(release_id, kind, **stated):
             state = self.release(release_id)[1].state
             if state not in {lines.DONE, lines.FORGOTTEN}:
-                raise InvalidProblemError("release", "one that began to read", f"a {state} one")
+                raise InvalidProblemError("release", "one that began to read", f"a {state} release")
         spool.remove(self._path, release_id)
 
     def _read(self) -> Accounts:

@@ -107,7 +107,7 @@ def _refuse_exchange(path: Path, true: Path, file: tuple[int, int], *, writing: 
     """Refuse a ledger whose name leads to another file than the one that was opened."""
     if _resolved(path) != true or _identity(path, true, writing=writing) != file:
         expected = "the file that was opened to keep its name; nothing may be released"
-        raise _refused(path, expected, "another one now")
+        raise _refused(path, expected, "another file now")
 
 
 def _recognize(db: sqlite3.Connection, path: Path) -> None:
@@ -150,7 +150,7 @@ def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
     except OSError as error:
         raise _refused(path, "a ledger that can be read", error.strerror) from None
     if status is None or not stat.S_ISREG(status.st_mode):
-        raise InvalidProblemError("ledger", "a ledger that is there", str(path))
+        raise InvalidProblemError("ledger", "a ledger that exists", str(path))
     if status.st_nlink != 1:
         expected = "a file with one name, since SQLite keeps a journal beside each"
         raise _refused(path, expected, f"{status.st_nlink} hard links")

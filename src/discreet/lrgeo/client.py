@@ -121,7 +121,7 @@ class Client:
             For a mechanism that leaves two places to be told apart for certain: no sum of its reports is finite.
         """
         if self._held is None:
-            raise BudgetError("this mechanism protects some places by nothing; no budget covers it")
+            raise BudgetError("this mechanism gives some places no protection; no budget covers it")
         return self._held.epsilon
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:

@@ -308,7 +308,7 @@ def _for_every_point(
     if problem is not None:
         return design_every_point(region, guarantee, problem, **options)
     if options["method"] not in {None, "noise"} or options["spacing"] is not None:
-        raise InvalidProblemError("method and spacing", "none beyond 5120 places", "one")
+        raise InvalidProblemError("method and spacing", "neither beyond 5120 places", "one")
     made = design_many_places(
         costs_of_region(region),
         guarantee,

@@ -229,7 +229,7 @@ def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
     upload = _upload(workspace)
     at = whole_of(form, "column", "Column", least=0)
     if at >= len(workspace.columns):
-        raise InvalidProblemError("Column", "one of the table", "another")
+        raise InvalidProblemError("Column", "a column of the table", "another column")
     name = workspace.columns[at].name
     if form.get("how") == "file":
         path = workspace.folder / "taxonomy.csv"
@@ -322,7 +322,7 @@ def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     async def events(workspace: str) -> Response:
         job = workspaces.get(workspace).job
         if job is None:
-            raise InvalidProblemError("job", "one that was started", "none")
+            raise InvalidProblemError("job", "a job that was started here", "no job")
         return StreamingResponse(events_of(job), media_type="text/event-stream")
 
 
@@ -336,7 +336,7 @@ def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     def result(workspace: str) -> Response:
         job = workspaces.get(workspace).job
         if job is None or job.result is None:
-            raise InvalidProblemError("job", "one that is done", "none")
+            raise InvalidProblemError("job", "a job that is finished", "no such job")
         return render("frontier.html" if job.kind == "frontier" else "result.html", **job.result)
 
     @app.get("/{workspace}/frontier")
@@ -358,7 +358,7 @@ def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
         names = [f"{name}{_PARTS[part]}" for name in WRITTEN if part in _PARTS]
         path = next((at.folder / name for name in names if (at.folder / name).is_file()), None)
         if path is None:
-            raise InvalidProblemError("download", "a result that is there", "none")
+            raise InvalidProblemError("download", "a result that was made here", "no result")
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
 
@@ -392,7 +392,7 @@ def _task(
     else:
         written = f"anonymized{form.get('ending', '') or '.csv'}"
         if written not in WRITTEN:
-            raise InvalidProblemError("File", "one of the list", "another")
+            raise InvalidProblemError("File", "a kind of file from the list", "another kind")
         as_text = (*roles.names, roles.person or "")
         refuse_unwritable(table.drop(roles.dropped).lazy(), as_text, written, "The table")
         k = whole_of(form, "k", "k", least=2)
@@ -426,5 +426,5 @@ def _task(
 def _upload(workspace: OpenWorkspace) -> Any:  # noqa: ANN401 - an Upload
     """Return the Upload of the workspace; InvalidProblemError if no table is loaded."""
     if workspace.upload is None:
-        raise InvalidProblemError("File", "one that is loaded", "none")
+        raise InvalidProblemError("File", "a table; choose a file first", "no table")
     return workspace.upload

@@ -130,7 +130,7 @@ def read_table_form(
         raise InvalidProblemError("Size", "the column of the sizes of the units", "none")
     named = [name for name in (*regions, *chosen.values()) if name is not None]
     if len(set(named)) < len(named):
-        raise InvalidProblemError("Columns", "a column for one use", "one for two")
+        raise InvalidProblemError("Columns", "another column for each use", "one column twice")
     max_size = whole_of(form, "max_size", "Largest size", least=1)
     if max_size > max_size_on_page:
         raise InvalidProblemError(

@@ -119,7 +119,7 @@ def read_roles(
             expected = "a role: identifier, quasi-identifier, sensitive or kept"
             raise InvalidProblemError(column.name or f"Column {at + 1}", expected, "none")
         if role not in ROLES:
-            raise InvalidProblemError(column.name, "a use of the list", "another")
+            raise InvalidProblemError(column.name, "a role from the list", "another role")
         by_role[role].append(column.name)
         if role == "quasi":
             places.append(at)
@@ -167,7 +167,7 @@ def _attribute(
     if kind == "dates":
         stated = form.get(f"format-{at}", "").strip()
         if stated and stated not in FORMATS:
-            raise InvalidProblemError(name, "a format of the list", "another")
+            raise InvalidProblemError(name, "a format from the list", "another format")
         typed = table.schema[name].is_temporal()
         return Dates(
             name, weight, "" if typed else resolved_format(name, present_in(table[name]), stated)
@@ -177,7 +177,7 @@ def _attribute(
     if kind == "rounded":
         return Rounded(name, weight, tuple(form.get(f"step-{at}", "5").split(",")))
     if kind != "taxonomy":
-        raise InvalidProblemError(name, "a form of the list", "another")
+        raise InvalidProblemError(name, "a kind from the list", "another kind")
     tree = read_outline(form.get(f"outline-{at}", ""), name)
     taxonomy = Taxonomy(name, tree, weight)
     # Now, and not when a search has begun: a value without a place is refused.
@@ -341,7 +341,7 @@ def choice_of(form: Mapping[str, str], name: str, title: str, known: Mapping[str
     """Return a form's value of field `name`; raise InvalidProblemError, about `title`, unless it is in `known`."""
     value = form.get(name, "")
     if value not in known:
-        raise InvalidProblemError(title, "a choice", "another" if value else "none")
+        raise InvalidProblemError(title, "a choice from the list", "another" if value else "none")
     return value
 
 
@@ -349,7 +349,7 @@ def column_of(form: Mapping[str, str], name: str, title: str, columns: Sequence[
     """Read a column of the table from field `name`, or ``None``; raise InvalidProblemError for another column."""
     value = form.get(name, "")
     if value and value not in columns:
-        raise InvalidProblemError(title, "a column of the table", "another")
+        raise InvalidProblemError(title, "a column of the table", "another column")
     return value or None
 
 

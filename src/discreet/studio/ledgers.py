@@ -73,7 +73,7 @@ def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
     """
     named, dataset = form.get("ledger", "").strip(), form.get("dataset", "").strip()
     if not named:
-        raise InvalidProblemError("Ledger", "the name of a file", "none")
+        raise InvalidProblemError("Ledger", "the path of a file", "nothing")
     if not dataset or len(dataset) > 200:
         expected = "a name of the data set, the same each time it is published from"
         raise InvalidProblemError("Data set", expected, "none" if not dataset else "a longer one")
@@ -83,7 +83,7 @@ def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
         # Asked here because it raises for names that are too long.
         path.exists()
     except (OSError, RuntimeError, ValueError):
-        raise InvalidProblemError("Ledger", "the name of a file", "none that can be one") from None
+        raise InvalidProblemError("Ledger", "the path of a file", "an impossible path") from None
     if inside:
         expected = "a file that stays when the studio ends"
         raise InvalidProblemError("Ledger", expected, "one in the studio's own folder")

@@ -102,7 +102,7 @@ def _job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
         When there is no such job, or it is not done.
     """
     if workspace.job is None or workspace.job.result is None or workspace.job.kind != kind:
-        raise InvalidProblemError("job", "one that is done", "none")
+        raise InvalidProblemError("job", "a job that is finished", "no such job")
     return workspace.job.result
 
 
@@ -245,7 +245,7 @@ def _columns(workspace: OpenWorkspace) -> list[str]:
     """Return the column names of the private table; refuse a workspace without one."""
     path = workspace.folder / PRIVATE
     if not path.is_file():
-        raise InvalidProblemError("File", "one that is loaded", "none")
+        raise InvalidProblemError("File", "a table; choose a file first", "no table")
     return names_in(path, "")
 
 

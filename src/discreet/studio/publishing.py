@@ -153,7 +153,7 @@ class Publication:
         """Return the path of the layout's public file; InvalidProblemError if it is not loaded or lacks a column."""
         file, title = self.public[layout.public]
         if not (folder / file).is_file():
-            raise InvalidProblemError(title, "a file that is loaded", "none")
+            raise InvalidProblemError(title, "a file; choose one first", "no file")
         known, wanted = names_in(folder / file, ""), list(layout.arguments["columns"])
         if layout.public == "units" and layout.arguments.get("unit"):
             wanted.append(layout.arguments["unit"])

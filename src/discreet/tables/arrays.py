@@ -68,7 +68,7 @@ def open_array(path: str, argument: str) -> NDArray[Any]:
         raise refused(
             "array-format", argument, f"{path}, which is damaged or holds objects"
         ) from None
-    what = ", which is an archive" if start.startswith(b"PK") else ", which is none"
+    what = ", which is an archive" if start.startswith(b"PK") else ", which is not a .npy file"
     raise refused("array-format", argument, f"{path}{what}")
 
 
@@ -119,9 +119,7 @@ def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
         got = f"{table.dtype} of shape {table.shape}"
         raise refused("array-no-numbers", argument, got)
     if len(table) > DENSE_LIMIT:
-        raise refused(
-            "array-too-long", argument, f"{count(len(table))}, a row each", most=count(DENSE_LIMIT)
-        )
+        raise refused("array-too-long", argument, count(len(table)), most=count(DENSE_LIMIT))
     return table.astype(np.float64)
 
 
@@ -134,7 +132,7 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
     if rows and not any(_is_number(cell) for cell in rows[0]):
         rows = rows[1:]
     if not rows:
-        raise refused("array-no-words", argument, "none")
+        raise refused("array-no-words", argument, "no rows")
     # A word may look like a number; then all the others decide.
     named = not all(_is_number(row[0]) for row in rows)
     width = len(rows[0])
@@ -145,7 +143,7 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
             raise refused(
                 "array-row",
                 argument,
-                f"others in row {place + 1}",
+                f"other cells in row {place + 1}",
                 numbers=width - named,
                 where=where,
             )
@@ -181,7 +179,7 @@ def read_matrix(path: str, argument: str) -> NDArray[Any]:
     for place, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]) or not all(map(_is_number, row)):
             raise refused(
-                "matrix-row", argument, f"others in row {place} of {path}", width=len(rows[0])
+                "matrix-row", argument, f"other cells in row {place} of {path}", width=len(rows[0])
             )
     return np.array([[float(cell) for cell in row] for row in rows], dtype=np.float64)
 
@@ -191,7 +189,7 @@ def _cells(path: str, argument: str) -> list[list[str]]:
     try:
         return cells_of_text(text_in(path, argument))
     except CellError:
-        raise refused("array-no-numbers", argument, f"{path}, which is none") from None
+        raise refused("array-no-numbers", argument, f"{path}, which is not a table") from None
 
 
 def _is_number(cell: str) -> bool:

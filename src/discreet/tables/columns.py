@@ -394,7 +394,7 @@ def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.floa
     if wrong.size:
         row = int(wrong[0])
         shown = series[row]
-        got = f"{'nothing' if shown is None else shown} in row {row + 1}"
+        got = f"{'an empty cell' if shown is None else shown} in row {row + 1}"
         raise refused("numbers-not-finite", argument, got, name=name)
     return values
 
@@ -420,7 +420,7 @@ def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
     column = table[name]
     refuse_unnamed(column.dtype, name, argument)
     if column.null_count():
-        raise refused("label-missing", argument, "none in one", name=name)
+        raise refused("label-missing", argument, "an empty cell", name=name)
     return [str(value) for value in column.cast(pl.String).to_list()]
 
 
@@ -436,5 +436,5 @@ def refuse_unnamed(kind: pl.DataType, name: str, argument: str) -> None:
 
     if not (kind.is_numeric() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)):
         # Its fields or its zone of time would be cells of the file.
-        got = f"one of {kind.base_type().__name__}"
+        got = f"a column of {kind.base_type().__name__}"
         raise refused("label-type", argument, got, name=name)

@@ -165,7 +165,7 @@ def _check_parquet(head: bytes, path: str, argument: str) -> None:
     if not head:
         raise refused("rows-none", argument, f"{path}, which is empty")
     if not head.startswith(b"PAR1"):
-        raise refused("parquet-none", argument, f"{path}, which is none")
+        raise refused("parquet-none", argument, f"{path}, which is not a Parquet file")
 
 
 def foreign(head: bytes) -> str:
@@ -211,9 +211,9 @@ def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
     """
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
-        raise refused("line-ends", argument, f"{path} with carriage returns alone")
+        raise refused("line-ends", argument, f"{path} with only carriage returns")
     if b"\n" not in head and len(head) == _HEAD:
-        raise refused("names-too-long", argument, f"{path} with a longer one")
+        raise refused("names-too-long", argument, f"{path} with a longer first line")
     try:
         line = first.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -234,12 +234,12 @@ def repeated(names: Sequence[str]) -> str:
     Examples
     --------
     >>> repeated(["age", "sex", "age"]), repeated(["age", "", ""])
-    ('columns 1 and 3 have the same', '')
+    ('columns 1 and 3 have the same name', '')
     """
     seen: dict[str, int] = {}
     for at, name in enumerate(names, start=1):
         if name and seen.setdefault(name, at) != at:
-            return f"columns {seen[name]} and {at} have the same"
+            return f"columns {seen[name]} and {at} have the same name"
     return ""
 
 
@@ -371,10 +371,10 @@ def first_ragged(path: str | os.PathLike[str], mark: str, *, row_by_row: bool = 
             for row in rows:
                 # A line without anything is a missing value in the only column, and no row of several.
                 if len(row) != width and (row or width > 1):
-                    return f"{len(row)} of {width} cells in line {line + 1}"
+                    return f"{len(row)} instead of {width} cells in line {line + 1}"
                 line = rows.line_num
         except CellError:
-            return f"a cell without an end in line {line + 1}"
+            return f"a quote out of place in line {line + 1}"
     return ""
 
 
@@ -508,5 +508,5 @@ def missing_file(where: Path) -> str:
 def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:
     """Return the error for bytes that are not UTF-8 in a line."""
     return refused(
-        "encoding", argument, f"{path} with other bytes in line {line}", encoding="WINDOWS-1252"
+        "encoding", argument, f"{path} with invalid bytes in line {line}", encoding="WINDOWS-1252"
     )

@@ -275,7 +275,7 @@ def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
     book = openpyxl.load_workbook(file, data_only=request.row_by_row)
     names, sheet = [one.title for one in book.worksheets], request.options.sheet
     if not names:
-        raise request.refused("rows-none", " without any")
+        raise request.refused("rows-none", " without rows")
     if sheet and sheet not in names:
         known = ", ".join(map(repr, names))
         raise refused("sheet-missing", request.argument, repr(sheet), known=known)
@@ -313,7 +313,7 @@ def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
     if again:
         raise request.refused("names-repeated", f", where {again}")
     if not rows[1:]:
-        raise request.refused("rows-none", " without any")
+        raise request.refused("rows-none", " without rows")
     empty = [at for at, row in enumerate(rows, start=1) if all(cell is None for cell in row)]
     if empty and width > 1 and not request.row_by_row:
         raise request.refused("workbook-cells", f", with the empty row {empty[0]}")

@@ -94,12 +94,12 @@ def frame_of(
     except TypeError:
         raise refused("table-type", argument, type(given).__name__, expected=expected) from None
     except nw.exceptions.DuplicateError:
-        raise refused("columns-repeated", argument, "one name for several") from None
+        raise refused("columns-repeated", argument, "one name for several columns") from None
     if isinstance(frame, nw.DataFrame):
         names: list[Any] = frame.columns
         for place, name in enumerate(names, start=1):
             if not isinstance(name, str) or "\0" in name:
-                came = "one with a zero character" if isinstance(name, str) else type(name).__name__
+                came = "a zero character" if isinstance(name, str) else type(name).__name__
                 raise refused("columns-no-text", argument, f"{came} for column {place}")
     return frame
 
@@ -259,7 +259,7 @@ def group_sizes(
             )
     counted = collect(frame.group_by(*names).agg(nw.len().alias(ROW)), argument).to_polars()
     if not counted.height:
-        raise refused("rows-none", argument, "none")
+        raise refused("rows-none", argument, "no rows")
     return counted.drop(ROW), counted[ROW].to_numpy().astype("int64")
 
 
@@ -272,8 +272,8 @@ def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
 
 
 def _kind(dtype: nw.dtypes.DType) -> str:
-    """Return "one of" and a column's type, for a message; its fields, categories or time zone would be cells."""
-    return f"one of {type(dtype).__name__}"
+    """Return "a column of" and a column's type, for a message; its fields, categories or time zone would be cells."""
+    return f"a column of {type(dtype).__name__}"
 
 
 def text_of(table: Table, column: str, shown: str) -> nw.Expr:
@@ -512,7 +512,7 @@ def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN4
         names = [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
         columns = {name: list(table[name]) for name in names}
         if len({len(column) for column in columns.values()}) != 1:
-            raise refused("records-lengths", argument, "others")
+            raise refused("records-lengths", argument, "different lengths")
         return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
         return [dict(row) for row in table]

@@ -98,14 +98,14 @@ def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a f
     >>> import polars as pl
     >>> check_types(nw.from_native(pl.DataFrame({"home": [[1], [2]]})), ["home"])
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: home: expected a column of text, numbers, dates or Booleans, got one of...
+    discreet.core.errors.InvalidProblemError: home: expected a column of text, numbers, dates or Booleans, got a...
     """
     if table.implementation.is_pandas_like():
         return
     schema = table.collect_schema()
     for name in names:
         if isinstance(schema[name], _UNREADABLE):
-            raise refused("key-type", name, f"one of {type(schema[name]).__name__}")
+            raise refused("key-type", name, f"a column of {type(schema[name]).__name__}")
 
 
 def with_plain_cells(table: Table, names: Iterable[str]) -> Table:

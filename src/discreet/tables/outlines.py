@@ -41,10 +41,10 @@ def read_outline(text: str, name: str) -> Tree:
     """
     lines = [line.expandtabs(4).rstrip() for line in text.splitlines() if line.strip()]
     if not lines:
-        raise refused("outline-empty", name, "an empty one")
+        raise refused("outline-empty", name, "an empty list")
     depths = [len(line) - len(line.lstrip(" ")) for line in lines]
     if depths[0]:
-        raise refused("outline-indented", name, "one that is")
+        raise refused("outline-indented", name, "an indented line")
     paths: list[tuple[str, ...]] = []
     stack: list[tuple[int, str]] = []
     for at, (line, depth) in enumerate(zip(lines, depths, strict=True)):
@@ -91,7 +91,7 @@ def list_values(values: Sequence[str], name: str) -> str:
 def _check_length(values: Sequence[str], name: str, instead: str, *, most: int = 5_000) -> None:
     """Refuse more than `most` values, as many as fit the field of a page; `instead` is what to do with them."""
     if len(values) > most:
-        raise refused("list-too-long", name, "more", instead=instead)
+        raise refused("list-too-long", name, "more values", instead=instead)
 
 
 def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) -> str:
@@ -123,7 +123,7 @@ def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) 
     '[20, 40)\n  [20, 30)\n    21\n  [30, 40)\n    35'
     """
     if not widths or min(widths) <= 0:
-        raise refused("widths-positive", name, "others")
+        raise refused("widths-positive", name, "another width")
     for narrow, wide in pairwise(widths):
         if wide <= narrow or (wide / narrow).denominator != 1:
             raise refused("widths-multiples", name, f"{_plain(narrow)}, {_plain(wide)}")

@@ -197,7 +197,7 @@ def _read_hive(
     try:
         table = pl.concat(tables)
     except (pl.exceptions.PolarsError, ValueError):
-        raise refused("folder-hive", argument, f"{folder}, with others or none") from None
+        raise refused("folder-hive", argument, f"{folder}, with other columns") from None
     refuse_long_text(table, most, argument, fits)
     return table
 
@@ -364,12 +364,12 @@ def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.Dat
     try:
         table = read(path, mark, infer=infer)
     except pl.exceptions.NoDataError:
-        raise refused("rows-none", argument, f"{path} without any") from None
+        raise refused("rows-none", argument, f"{path} without rows") from None
     except reader_errors(OSError):
         # What the reader says may quote a row.
         raise why_unreadable(path, mark, argument) from None
     if not table.height:
-        raise refused("rows-none", argument, f"{path} without any")
+        raise refused("rows-none", argument, f"{path} without rows")
     return table
 
 
@@ -418,6 +418,6 @@ def _scanned(
         lazy = scan(path, mark, row_by_row=row_by_row)
         return lazy.select(wanted).collect(engine="streaming")
     except pl.exceptions.NoDataError:
-        raise refused("rows-none", argument, f"{path} without any") from None
+        raise refused("rows-none", argument, f"{path} without rows") from None
     except reader_errors(OSError):
         raise why_unreadable(str(path), mark, argument, row_by_row=row_by_row) from None

@@ -96,17 +96,17 @@ class Recoding:
         made = {rule: _pairs(rule, typed) for rule, typed in stated.items()}
         for name, numbers in made["bins"]:
             if any(low >= high for low, high in pairwise(numbers)):
-                raise refused("recoding", "bins", f"others for {name}", form=_FORMS["bins"])
+                raise refused("recoding", "bins", f"other cuts for {name}", form=_FORMS["bins"])
         for rule in ("rounded", "prefix"):
             for name, (number, *_) in made[rule]:
                 is_length = number.denominator == 1 and number < _MAX_PREFIX
                 if number <= 0 or (rule == "prefix" and not is_length):
-                    raise refused("recoding", rule, f"another for {name}", form=_FORMS[rule])
+                    raise refused("recoding", rule, f"another number for {name}", form=_FORMS[rule])
         one_of = [name for rule in ("bins", "rounded", "prefix") for name, _ in made[rule]]
         both = {name for name in one_of if one_of.count(name) > 1}
         if both:
             raise refused(
-                "recoding", "bins", f"two for {min(both)}", form="one rule for each column"
+                "recoding", "bins", f"two rules for {min(both)}", form="one rule for each column"
             )
         return cls(**made)
 
@@ -291,7 +291,7 @@ def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], .
         except ValueError:
             numbers = ()
         if not name or name in widths or not numbers or (rule != "bins" and len(numbers) > 1):
-            raise refused("recoding", rule, "another", form=_FORMS[rule])
+            raise refused("recoding", rule, "another form", form=_FORMS[rule])
         widths[name] = numbers
     return tuple(widths.items())
 
@@ -365,7 +365,7 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
             raise no_column(argument, name, frame.columns)
         cells = pl.Series(frame[name].to_polars())
         if cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
-            raise refused("key-type", name, f"one of {cells.dtype.base_type().__name__}")
+            raise refused("key-type", name, f"a column of {cells.dtype.base_type().__name__}")
         rule, values = recoding.rule_of(name), cells.drop_nulls().unique().to_list()
         texts = [None if (one := rule(value)) is None else str(one) for value in values]
         recoded = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)

@@ -178,7 +178,7 @@ def assign_roles(
     role |= dict.fromkeys(rest, given.unassigned or "keep")
     listed = {kind: tuple(name for name in columns if role.get(name) == kind) for kind in ROLES}
     if not (listed["quasi"] or listed["sensitive"] or listed["keep"]):
-        raise refused("roles-none-left", called("drop"), "all of them")
+        raise refused("roles-none-left", called("drop"), "all columns dropped")
     return AssignedRoles(
         tuple(given.quasi), listed["sensitive"], listed["keep"], listed["drop"], given.person
     )
@@ -214,7 +214,7 @@ def _refuse(
     code = "identifiers"
     if given.unassigned is None:
         code, count = "roles-missing", len(suspects)
-        got = f"{count} column{'' if count == 1 else 's'} without one ({got})"
+        got = f"{count} column{'' if count == 1 else 's'} without a role ({got})"
     words = {role: called(role) for role in ("drop", "keep", "quasi", "sensitive", "unassigned")}
     shown = " (--show-columns names them)" if show is False else ""
     raise refused(code, called("unassigned"), got, **words, shown=shown)
@@ -319,7 +319,7 @@ def repeated_persons(
     --------
     >>> import polars as pl
     >>> repeated_persons(pl.DataFrame({"patient_id": [*range(9), 8], "age": [30] * 10}), None)
-    ['column 1 repeats in 1 of 10 rows: if it tells persons apart, state so (--person), and persons are counted, not ...
+    ['column 1 repeats in 1 of 10 rows: if it identifies persons, state so (--person), and persons are counted, not...
     """
     if person is not None:
         return []

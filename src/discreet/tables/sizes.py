@@ -304,11 +304,11 @@ def refuse_killers(
         return
     called, most = shown or path, in_words(parsing.share_of_memory(), printed.at_least)
     if verdict is ReadOutcome.DIED:
-        raise refused("reader-died", argument, f"{called}, at which the reader broke off")
+        raise refused("reader-died", argument, f"{called}, on which the reader crashed")
     if verdict is ReadOutcome.LATE:
         raise refused("reader-late", argument, f"{called}, which takes longer")
     if verdict is ReadOutcome.NOT_STARTED:
-        raise refused("reader-memory", argument, f"at most {most} for it")
+        raise refused("reader-memory", argument, f"at most {most}")
     raise refused("memory-exceeded", argument, f"{called}, which takes more", most=most)
 
 

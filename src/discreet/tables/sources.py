@@ -181,8 +181,8 @@ def plain_file(path: str, request: FileRequest) -> Iterator[PlainFile]:
         starts = _BEGIN.get(kind, ())
         if starts and head and not head.startswith(starts):
             if kind == "parquet":
-                raise request.refused("parquet-none", ", which is none")
-            raise request.refused("kind-other", ", which is none", kind=_KINDS[kind])
+                raise request.refused("parquet-none", ", which is not a Parquet file")
+            raise request.refused("kind-other", ", which has another format", kind=_KINDS[kind])
         if kind == "parquet":
             yield PlainFile(_named(source, folder, ".parquet"))
         elif kind != "text":
@@ -245,7 +245,7 @@ def _kind_of(source: Path, request: FileRequest) -> tuple[str | None, str, bytes
         ) from None
     packed = next((end for end, start in _PACKED.items() if head.startswith(start)), "")
     if stated and packed != stated:
-        raise request.refused("packed-none", ", which is none", suffix=stated)
+        raise request.refused("packed-none", ", which is not compressed so", suffix=stated)
     if packed and not stated and named:
         raise request.refused("csv-none", f", {foreign(head)}")
     if not named and not packed:
@@ -414,7 +414,7 @@ def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileReque
             except UnicodeDecodeError as error:
                 before = error.object[: error.start].decode(name, errors="replace")
                 line, at = lines + before.count("\n"), seen - len(error.object) + error.start + 1
-                got = f" with another byte in line {line} (byte {printed.count(at)} of the file)"
+                got = f" with a byte of another encoding in line {line} (byte {printed.count(at)} of the file)"
                 raise request.refused("encoding-other", got) from None
             except UnicodeError:
                 # UTF-16 begins with a mark of its order of bytes.

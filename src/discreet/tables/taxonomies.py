@@ -48,7 +48,7 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
     try:
         rows = cells_of_text(text)
     except CellError:
-        raise refused("taxonomy-format", "taxonomy", f"{path}, which is none") from None
+        raise refused("taxonomy-format", "taxonomy", f"{path}, which has another form") from None
     try:
         return taxonomy_of_columns(rows)
     except InvalidProblemError as error:
@@ -83,7 +83,7 @@ def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
     (Tree(nodes=6, leaves=3, depth=2), '*')
     """
     if not rows:
-        raise refused("taxonomy-empty", "rows", "none")
+        raise refused("taxonomy-empty", "rows", "no rows")
     width = len(rows[0])
     seen: set[str] = set()
     above: list[dict[str, str]] = [{} for _ in range(width)]
@@ -91,11 +91,11 @@ def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
         if len(row) != width:
             raise refused("taxonomy-row", "rows", f"{len(row)} in line {line}", width=width)
         if row[0] in seen:
-            raise refused("taxonomy-repeated", "rows", f"one again in line {line}")
+            raise refused("taxonomy-repeated", "rows", f"a value again in line {line}")
         seen.add(row[0])
         for level in range(1, width - 1):
             if above[level].setdefault(row[level], row[level + 1]) != row[level + 1]:
-                raise refused("taxonomy-two-above", "rows", f"another in line {line}")
+                raise refused("taxonomy-two-above", "rows", f"another label in line {line}")
     top = {row[-1] for row in rows}
     named = width > 1 and len(top) == 1
     paths = [tuple(reversed(row[:-1] if named else row)) for row in rows]
@@ -139,7 +139,7 @@ def _paths(nested: Nested, before: tuple[str, ...]) -> Iterable[tuple[str, ...]]
         raise refused("taxonomy-list", "nested", repr(nested))
     below = list(nested)
     if not below:
-        raise refused("taxonomy-nothing-below", "nested", f"none below {before!r}")
+        raise refused("taxonomy-nothing-below", "nested", f"no value below {before!r}")
     for label in below:
         if isinstance(nested, Mapping):
             yield from _paths(nested[label], (*before, label))

@@ -76,7 +76,7 @@ def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
             inside &= pl.col(name).to_physical() < pl.Int64.max()
         if not lazy.select(inside.all()).collect(engine="streaming").item():
             zones = ", with a time zone not on the first or last day of these" if margin else ""
-            raise refused("dates-range", argument, f"others in column {place}", zones=zones)
+            raise refused("dates-range", argument, f"other values in column {place}", zones=zones)
 
 
 def _days(name: str, kind: pl.DataType) -> pl.Expr:
@@ -127,7 +127,7 @@ def refuse_unwritable(
             continue
         base = kind.base_type()
         if base in {pl.Int128, pl.UInt128}:
-            raise refused("integers-too-long", "TABLE", f"longer ones in column {place}")
+            raise refused("integers-too-long", "TABLE", f"longer numbers in column {place}")
         if not text:
             continue
         if base in {pl.Duration, pl.Binary, pl.Object}:
@@ -140,7 +140,7 @@ def refuse_unwritable(
         )
         at, every = first_outside.row(0)
         if every is False:
-            raise refused("csv-dates", argument, f"another in row {at + 1} of column {place}")
+            raise refused("csv-dates", argument, f"another date in row {at + 1} of column {place}")
 
 
 def refuse_name(output: str | None, argument: str) -> None:
@@ -243,7 +243,7 @@ def _refuse_foreign(
         if odd is None:
             raise wrong(form, f"{kind.base_type().__name__.lower()} in column {place}")
         if table.select(odd.fill_null(value=False).any()).collect(engine="streaming").item():
-            raise wrong(form, f"others in column {place}")
+            raise wrong(form, f"other values in column {place}")
 
 
 def _not_held(name: str, kind: pl.DataType, limits: _Limits) -> tuple[str, pl.Expr | None]:

@@ -161,7 +161,7 @@ def _plain(table: pl.DataFrame, *, max_cell_bytes: int = 32_767) -> pl.DataFrame
             continue
         longest: Any = table[name].str.len_bytes().max()
         if (longest or 0) > max_cell_bytes:
-            raise refused("cell-too-long", "path", f"a longer one in column {place}")
+            raise refused("cell-too-long", "path", f"a longer cell in column {place}")
     return table
 
 

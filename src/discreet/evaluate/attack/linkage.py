@@ -81,14 +81,14 @@ def attack_linkage(
     """
     names = {column.name for column in people.known.columns}
     if names != set(guarantee.quasi_identifiers):
-        raise InvalidProblemError("people", "people whose quasi-identifiers are known", "others")
+        raise InvalidProblemError("people", "people with all quasi-identifiers", "other columns")
     seen = look_up(table, people)
     rows = seen.rows
     n = len(seen.classes.labels)
     # Suppressed people fit no row; the others fit one at least.
     linked = rows > 0
     if not linked.any():
-        raise InvalidProblemError("people", "people who are in the table", "none whom a row fits")
+        raise InvalidProblemError("people", "people who are in the table", "no such person")
     limit = 1 / guarantee.k
     computed = Estimate.computed
     blind = computed(1 / n)
@@ -97,7 +97,7 @@ def attack_linkage(
     inside = np.asarray(everybody.fits.sum(axis=0)).ravel()
     sizes = seen.classes.sizes
     if (inside < sizes).any():
-        raise InvalidProblemError("population", "every person of the table", "fewer of a class")
+        raise InvalidProblemError("population", "every row of the table", "fewer people in a class")
     size = everybody.fits.shape[0]
     among = computed(1 / size)
     parts = (

@@ -108,7 +108,7 @@ class FullDomain:
                 best = np.empty(problem.n, dtype=np.int32)
                 best[order] = np.repeat(group, counts)
         if best is None:
-            raise InfeasibleError("no level of the lattice leaves groups of k rows")
+            raise InfeasibleError("no level of the lattice leaves groups of k rows; lower k")
         return CandidateClasses("full-domain", best, note="The lattice of levels was searched.")
 
 

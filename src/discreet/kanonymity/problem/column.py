@@ -238,8 +238,8 @@ def _code(
         row = int(np.argmin(codes))
         raise InvalidProblemError(
             attribute.name,
-            f"values of its {where}; add what is missing there",
-            f"another in row {row + 1}",
+            f"values of its {where}; add the missing value there",
+            f"another value in row {row + 1}",
             code="value-unlisted",
         )
     return tuple(number), codes
@@ -256,13 +256,13 @@ def _code_numbers(
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidProblemError(
-            attribute.name, "numbers", "something else", code="numbers-none"
+            attribute.name, "numbers", "other values", code="numbers-none"
         ) from None
     if numbers.ndim != 1 or np.isinf(numbers).any() or (np.abs(numbers) > _MAX_INTEGER).any():
         raise InvalidProblemError(
             attribute.name,
-            f"one number a row, at most {_MAX_INTEGER} in size",
-            "others",
+            f"one number a row, at most {_MAX_INTEGER} in absolute value; convert codes to text",
+            "other values",
             code="numbers-too-large",
         )
     missing = np.isnan(numbers)
@@ -273,8 +273,8 @@ def _code_numbers(
         row = int(np.argmax(outside))
         raise InvalidProblemError(
             attribute.name,
-            "values within its declared bounds; widen them",
-            f"another in row {row + 1}",
+            "values within its declared bounds; widen the bounds",
+            f"another value in row {row + 1}",
             code="numbers-beyond-bounds",
         )
     present = numbers[~missing]

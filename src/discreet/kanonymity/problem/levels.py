@@ -279,7 +279,7 @@ def _prefixed(
         )
     if any("*" in text for text in texts.values()):
         raise InvalidProblemError(
-            levels.name, "codes without *", "one that has it", code="codes-with-star"
+            levels.name, "codes without *", "a code with *", code="codes-with-star"
         )
     even = len(lengths) == 1
     keys, paths = {}, {}
@@ -311,7 +311,7 @@ def _rounded(
             real = float(value)
         except (TypeError, ValueError):
             raise InvalidProblemError(
-                levels.name, "numbers", "something else", code="numbers-none"
+                levels.name, "numbers", "another value", code="numbers-none"
             ) from None
         if math.isnan(real):
             raise InvalidProblemError(
@@ -319,7 +319,7 @@ def _rounded(
             )
         if abs(real) > 2**53:
             raise InvalidProblemError(
-                levels.name, "numbers of at most 2^53 in size", "others", code="numbers-too-large"
+                levels.name, "numbers from -2^53 to 2^53", "another", code="numbers-too-large"
             )
         numbers[value] = to_fraction(real, levels.name)
     steps = _steps_of(levels, list(numbers.values()))

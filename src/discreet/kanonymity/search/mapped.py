@@ -157,7 +157,7 @@ def search_mapped(
     one_class = np.zeros(problem.n, dtype=np.int32)
     everybody = int(cover(problem, one_class, people)[0])
     if everybody < problem.n:
-        raise InvalidProblemError("population", "every row of the table", "fewer people")
+        raise InvalidProblemError("population", "every row of the table", "fewer people in a class")
     if everybody < least:
         raise InfeasibleError(
             f"no table holds it: all rows as one class cover fewer than {least} people"

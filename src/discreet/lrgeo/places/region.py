@@ -360,7 +360,7 @@ class Region:
         if not away[nearest] <= self.reach * per_unit(self.unit) * (1 + 1e-9):
             # Nothing of the point may come to light, not even on which side it lies.
             order = "" if self.origin is None else ", latitude first and longitude second"
-            raise InvalidProblemError("point", f"a point in the region{order}", "one outside")
+            raise InvalidProblemError("point", f"a point in the region{order}", "a point outside")
         return nearest
 
     def where(self, index: int) -> tuple[float, float]:

@@ -179,7 +179,7 @@ class ControlNet:
         )
         if (x - point[0]) ** 2 + (y - point[1]) ** 2 > self.reach**2:
             # Nothing of the point may come to light, not even on which side it lies.
-            raise InvalidProblemError("point", "a point in the region", "one outside")
+            raise InvalidProblemError("point", "a point in the region", "a point outside")
         return x, y
 
     def coefficients(
