@@ -17,7 +17,7 @@ def test_the_seconds_of_former_runs_count(tmp_path: Path) -> None:
     path = tmp_path / "a.parts"
 
     def work() -> int:
-        return sum(range(10**6))
+        return sum(range(10**7))
 
     first = Parts(path, {"seed": 0})
     assert (first.resumed, first.resumed_seconds) == (0, 0)

@@ -433,7 +433,7 @@ LIST = "--region-list regions.csv"
         (f"no.csv {BASE} {LIST}", "PEOPLE: expected the path of a file that exists"),
         (f"{BASE} {LIST}", "PEOPLE: expected a file here, or with --units, got neither"),
         (f"people.csv --units units.csv {BASE} {LIST}", "got both"),
-        (f"people.csv {BASE.replace('--unit household', '')} {LIST}", "--unit: expected the column"),
+        (f"people.csv {BASE.replace('--unit household', '')} {LIST}", "--unit: expected a column"),
         (f"--units units.csv {BASE} {LIST}", "--size: expected the column of sizes"),
         (f"people.csv {BASE} {LIST} --size size", "--size: expected no such column"),
         (f"--units units.csv --size size --quantity x {BASE} {LIST}", "--quantity: expected no such"),

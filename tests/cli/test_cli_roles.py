@@ -64,7 +64,7 @@ def test_columns_without_a_role_are_refused_by_their_places(
     said = say(capsys, *GUIDE.split(), "-o", "out.csv")
     assert (said.status, said.out) == (2, "")
     assert (
-        "2 columns without one (column 1: numbers of records, probably an identifier;" in said.err
+        "2 columns without a role (column 1: numbers of records, probably an identifier;" in said.err
     )
     assert "column 2: cells look like names of people)" in said.err
     assert "patient_id" not in said.err
@@ -109,7 +109,7 @@ def test_nothing_unassigned_is_published(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--drop", "zip"], "take zip out of --quasi or of --drop"),
+        (["--drop", "zip"], "remove zip from --quasi or from --drop"),
         (["--drop", "zipcode"], "did you mean 'zip'?"),
         (["--unassigned", "hide"], "keep or drop"),
         (["--date", "birthdate=dd/mm/yy"], "did you mean DD/MM/YYYY?"),

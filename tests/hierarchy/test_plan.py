@@ -179,7 +179,7 @@ def test_a_lazy_source_that_fails_in_the_middle_is_charged_once(
     with pytest.raises(InvalidProblemError) as caught:
         planned.release(lazy, budget=budget, dataset="census")
     said = str(caught.value)
-    assert said.startswith("people: expected a table that can be read, got ")
+    assert said.startswith("people: expected a table that its library can read; ")
     assert ". The budget stays charged" in said
     assert "Fulton" not in said
     assert spent(budget) == [1]
