@@ -64,7 +64,8 @@ def test_columns_without_a_role_are_refused_by_their_places(
     said = say(capsys, *GUIDE.split(), "-o", "out.csv")
     assert (said.status, said.out) == (2, "")
     assert (
-        "2 columns without a role (column 1: numbers of records, probably an identifier;" in said.err
+        "2 columns without a role (column 1: numbers of records, probably an identifier;"
+        in said.err
     )
     assert "column 2: cells look like names of people)" in said.err
     assert "patient_id" not in said.err
