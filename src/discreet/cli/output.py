@@ -243,7 +243,7 @@ def _fit(text: str, *, max_letters: int = 4_000) -> str:
 
 
 def _put(stream: TextIO, text: str) -> None:
-    """Write and flush; where nobody reads any more, or standard error is full, go on without.
+    """Write and flush; if the reader of the pipe has gone, or standard error is full, go on without.
 
     InvalidProblemError if standard output cannot be written for another reason.
     """

@@ -406,7 +406,7 @@ class TableFrame(RegionFrame):
     shares
         For each marginal the part of the budget on each level, the root first; 0 where it is not measured. All of them
         add up to exactly 1. The cells of the deepest level must have one. A leaf above that level has the parts of the
-        levels below it, too, since nobody else spends them on its path. With `kinds` one for each of these instead.
+        levels below it, too: no other region on its path spends them. With `kinds` one for each of these instead.
     max_rows
         The most rows of one person.
     total

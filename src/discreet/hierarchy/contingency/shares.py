@@ -152,7 +152,7 @@ class Program:
     targets
         Marginals with a weight somewhere.
     weights
-        ``(kinds, asked)``: weight of the error of one entry in one region; 0 where nobody asks.
+        ``(kinds, asked)``: weight of the error of one entry in one region; 0 where none is asked.
     loss
         ``"deviations"``, ``"variance"`` or ``"worst"``: the weighted sum of standard deviations, of variances, or the
         largest weighted variance.
@@ -262,7 +262,7 @@ class Program:
 
         `shares` ``(kinds, marginals)`` are parts of the budget, `base` ``(marginals, interactions)`` the precision of
         each marginal at the whole budget; with Gaussian noise it is linear in shares, else quadratic.
-        `least` stands for no precision, as nobody asks for such a variance, and its inverse for a known total.
+        `least` stands for no precision, where no variance is asked, and its inverse for a known total.
         """
         made = np.maximum((shares**2 if self.squared else shares) @ base, least)
         if self.total_is_known:

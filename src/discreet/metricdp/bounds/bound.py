@@ -138,7 +138,7 @@ def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray
 
 
 def _read_only(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-    """Return an array of a type that nobody writes to: a copy, unless it is one already. Linear."""
+    """Return a read-only array of a type: the array itself if it is one already, else a copy. Linear."""
     if array.flags.writeable or array.dtype != dtype:
         array = array.astype(dtype)
         array.setflags(write=False)

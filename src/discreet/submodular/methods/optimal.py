@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Optimum", "optimum", "upper_bound"]
 
 _SOLVER_ERROR = 1e-6
-"""Relative and absolute error of the solver's bound, which nobody has proved: its tolerances."""
+"""Relative and absolute error of the solver's bound: its tolerances, since no proof comes with the bound."""
 
 
 @final
