@@ -152,7 +152,7 @@ class Program:
     targets
         Marginals with a weight somewhere.
     weights
-        ``(kinds, asked)``: weight of the error of one entry in one region; 0 where none is asked.
+        ``(kinds, asked)``: weight of the error of one entry in one region; 0 where it is not asked for.
     loss
         ``"deviations"``, ``"variance"`` or ``"worst"``: the weighted sum of standard deviations, of variances, or the
         largest weighted variance.
