@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Change = Callable[[dict[str, Any], dict[str, np.ndarray[Any, Any]]], object]
 
-__all__ = ["forge", "pack", "restate", "unpack"]
-
 
 def unpack(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Take an artefact apart."""

@@ -17,8 +17,6 @@ from noises import packed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["KINDS", "Small", "coefficients", "limit", "renamed", "violations"]
-
 
 @dataclass(frozen=True)
 class Small:

@@ -14,19 +14,6 @@ from discreet.core.guarantee import PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.lines import LedgerLine, chain
 
-__all__ = [
-    "ONE",
-    "PERSON",
-    "TWO",
-    "by_force",
-    "finish",
-    "grown",
-    "make",
-    "names_in",
-    "reckoned",
-    "start",
-]
-
 ROOT = Path(__file__).parents[1]
 PERSON: Literal["add-remove-person"] = "add-remove-person"
 ONE, TWO = PureDP(1, neighbors=PERSON), PureDP(2, neighbors=PERSON)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "LOSSES", "PRIORS", "MadePlaces", "made_places"]
-
 FAMILIES = (
     "grid",
     "jittered grid",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-__all__ = ["NODE", "Verifier", "page", "program"]
-
 NODE = shutil.which("node")
 """Where Node is; None where there is none."""
 

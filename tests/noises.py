@@ -16,17 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "DECIMETERS",
-    "KINDS",
-    "Small",
-    "canonical",
-    "coefficients",
-    "limit",
-    "sealed",
-    "violations",
-]
-
 DECIMETERS = {"km": 10_000, "m": 10}
 
 

@@ -29,17 +29,6 @@ from meta.house import modules
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "SIDES",
-    "Formatter",
-    "UntrueError",
-    "check_side",
-    "seeded",
-    "visible",
-    "watch",
-    "watch_templates",
-]
-
 SIDES = {"at_least": -1, "share_at_least": -1, "at_most": 1, "share_at_most": 1}
 """Function of the formatter -> the side on which its text lies; others are rounded to the nearest."""
 

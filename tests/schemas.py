@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMATS", "KINDS", "faults", "named", "schema"]
-
 FORMATS = Path(__file__).parents[1] / "docs" / "formats"
 KINDS = sorted(path.stem.removesuffix("-1") for path in FORMATS.glob("*-1.json"))
 KINDS.remove("common")

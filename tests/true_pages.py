@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.demo import Demo
 
-__all__ = ["landing_page", "page_of_a_place", "small_demo", "studio_walk"]
-
 HOST = "127.0.0.1:9999"
 ROLES = {
     "role-0": "quasi", "kind-0": "numeric", "role-1": "quasi", "kind-1": "categorical", "role-2": "sensitive",

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["examples_until", "run_examples", "setup", "svg_of"]
-
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SIZE = (5.2, 3.4)
 """Inches. A picture of this width has legible letters on a phone and on a large screen."""

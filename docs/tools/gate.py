@@ -12,8 +12,6 @@ import sys
 import zlib
 from pathlib import Path
 
-__all__ = ["MOST_LINKS", "complaints", "inventory", "sidebar_links", "unrun"]
-
 MOST_LINKS = 40
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from docutils.nodes import Node
 
-__all__ = ["as_mathml", "pieces", "setup"]
-
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 RELATIONS = frozenset("=≤≥<>≠∈⊆→↦≡≈∝≪≫")
 OPENING, CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")

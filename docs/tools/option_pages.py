@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["options_page"]
-
 _LEAD = (
     "Written from the table of options of each command, as `discreet COMMAND --help-all` shows it. "
     "[The command line](../command-line.md) has what is the same for all of them. Options with a setting can stand in "

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-__all__ = ["PARAMETERS", "closed", "paper_app", "paper_server"]
-
 PARAMETERS = ParametersMessage(protocol=1, epsilon=1.0, gamma=1.5, reach=2.0, r_obf=2.0, r_exp=1.0)
 
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Browser"]
-
 FLAGS = (
     "--headless",
     "--no-sandbox",

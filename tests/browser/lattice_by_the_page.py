@@ -13,8 +13,6 @@ from typing import Any
 from browser import noise_by_the_page
 from browser.noise_by_the_page import BITS, REPORTS, packed, unpacked
 
-__all__ = ["BROKEN", "FIND", "Made", "broken"]
-
 
 class Made(noise_by_the_page.Made):
     """A box of cells with random rows: the vectors are about bits, not about privacy."""

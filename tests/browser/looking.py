@@ -17,8 +17,6 @@ from browser.devtools import Browser
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["WIDTHS", "ask", "complaints", "opened", "opened_with_client", "picture"]
-
 WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
 LOOK = r"""((width) => {

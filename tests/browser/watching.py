@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 playwright = pytest.importorskip("playwright.sync_api")
 uvicorn = pytest.importorskip("uvicorn")
 
-__all__ = ["WIDTHS", "Watched", "opened", "served"]
-
 WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
 CONTRAST = """() => {

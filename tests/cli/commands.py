@@ -11,8 +11,6 @@ from discreet.cli.app import run
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["Said", "say"]
-
 
 @dataclass(frozen=True)
 class Said:

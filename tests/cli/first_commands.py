@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COMMANDS", "First"]
-
 
 @dataclass(frozen=True)
 class First:

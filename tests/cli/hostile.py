@@ -11,8 +11,6 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["on_mars", "swollen"]
-
 _ZONE, _NONE = b"Europe/Rome", b"Mars/Kanari"
 
 

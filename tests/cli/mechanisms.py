@@ -14,8 +14,6 @@ from node import NODE, Verifier
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["alone", "refused_by_all", "status_of_the_page", "written"]
-
 PROGRAM = Path(__file__).parents[2] / "verify_standalone.py"
 
 

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TOOLS", "tool"]
-
 TOOLS = Path(__file__).parents[2] / "docs" / "tools"
 
 

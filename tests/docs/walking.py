@@ -17,8 +17,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DISCREET", "ROOT", "Command", "commands", "follow"]
-
 ROOT = Path(__file__).parents[2]
 _OWN = (
     f"env PYTHONPATH='{ROOT / 'src'}' '{sys.executable}' -c 'from discreet.cli import main; main()'"

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAULTS", "Injector"]
-
 FAULTS = ("ENOSPC", "EIO", "EACCES", "kill before", "kill after", "EIO after")
 
 _WRITING = os.O_WRONLY | os.O_RDWR

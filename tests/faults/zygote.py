@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parent))
 from injector import Injector  # type: ignore[import-not-found]
 
-__all__ = ["COMMANDS"]
-
 _PAID = "--neighbors {} --epsilon 1 --ledger l.db --dataset d"
 _PERSON = _PAID.format("add-remove-person")
 

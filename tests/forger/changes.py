@@ -18,20 +18,6 @@ from forger.exactly import number
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = [
-    "ANCHORED",
-    "CHANNEL",
-    "CHOICE",
-    "COUNTS",
-    "LEDGER",
-    "MEASUREMENTS",
-    "MECHANISM",
-    "REGION_TABLES",
-    "STATE",
-    "TABLE",
-    "with_matroid_hash",
-]
-
 Whole = dict[str, Callable[[Any, random.Random], object]]
 
 FACTORS = (

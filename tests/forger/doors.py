@@ -28,8 +28,6 @@ from forger.engine import Hole, Looked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BIRD", "COMMANDS", "prepared", "run_of", "tried"]
-
 BIRD = "Kanari7431"
 """A word that stands in private files alone, in cells, in headers, in bytes."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from forger.mutations import Catalogue
 
-__all__ = ["Format", "Hole", "Looked", "Ruling", "Tally", "forge", "look"]
-
 MOST_SECONDS = 5.0
 """What a verifier may take for a small file, on a busy machine too."""
 

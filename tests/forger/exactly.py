@@ -12,18 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = [
-    "CLOSE",
-    "EARTH",
-    "apart",
-    "as_decimal",
-    "broken_pair",
-    "common",
-    "number",
-    "pi",
-    "seeded",
-]
-
 DIGITS = 60
 CLOSE = Decimal("1e-40")
 """Logarithms nearer than this are one: sixty digits are kept."""

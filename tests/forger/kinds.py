@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-__all__ = ["ASIDE", "FORGED", "NOT_YET", "kind"]
-
 SCRIPT = Path(__file__).parents[2] / "verify_standalone.py"
 
 NOT_CHECKED = 3

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-__all__ = ["LATTICE"]
-
 MOST_POINTS = 10_000
 """Control points that are written down here."""
 

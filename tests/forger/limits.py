@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["MOST_OF_A_COMMAND", "MOST_OF_A_MUTANT", "Watch"]
-
 MOST_OF_A_MUTANT = 1 << 30
 MOST_OF_A_COMMAND = 2 << 30
 """Bytes, beyond what the process had before."""

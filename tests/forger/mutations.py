@@ -19,8 +19,6 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["Catalogue", "Mutant", "Place", "Twin", "changes_of", "places_in"]
-
 Place = tuple[str | int, ...]
 """Where a part stands: keys of mappings and positions in lists, from the outside in."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-__all__ = ["NOISE"]
-
 
 def _shape(parts: Any, *tables: str) -> tuple[int, int]:
     """Give the torus; one row of what is there where a change before has stated another: nothing walks over that."""

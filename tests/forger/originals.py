@@ -79,20 +79,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.contingency.measure import MeasuredTables
 
-__all__ = [
-    "anchored",
-    "channels",
-    "choices",
-    "counts",
-    "ledgers",
-    "measurements",
-    "mechanisms",
-    "region_tables",
-    "states",
-    "table_measurements",
-    "tables",
-]
-
 PERSON: Any = "add-remove-person"
 REPLACED: Any = "replace-person"
 

@@ -20,8 +20,6 @@ from forger.kinds import standalone
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["PLANTED", "Planted"]
-
 
 @dataclass(frozen=True)
 class Planted:

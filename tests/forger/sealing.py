@@ -25,25 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = [
-    "array_hash",
-    "canonical",
-    "frame_hashes",
-    "packed",
-    "sealed_ledger",
-    "sealed_mechanism",
-    "sealed_noise",
-    "sealed_state",
-    "sealed_table",
-    "sealed_text",
-    "sealed_zip",
-    "space_hash",
-    "table_frame_hashes",
-    "table_of",
-    "unpacked",
-    "unzipped",
-]
-
 
 def keeps_hashes(number: int) -> bool:
     """Tell whether the hashes inside stay as they were."""

@@ -21,7 +21,8 @@ from discreet.lrgeo import Region, design
 from discreet.lrgeo.mechanism import canonical
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.table import LatticeMechanism
-from discreet.lrgeo.points.verify import ClaimedNoise, verify
+from discreet.lrgeo.points.verify import verify
+from discreet.lrgeo.points.verify_noise import ClaimedNoise
 
 if TYPE_CHECKING:
     from pathlib import Path

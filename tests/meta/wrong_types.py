@@ -33,8 +33,6 @@ from discreet.hierarchy.measure import measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["BESIDE", "ELSEWHERE", "WRONG", "Call", "calls", "failures"]
-
 
 class Odd:
     """Something that nothing can be done with."""

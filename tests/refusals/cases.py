@@ -12,8 +12,6 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CASES", "Case"]
-
 Rows = list[tuple[Any, ...]]
 ILL = ("flu", "cold", "flu", "gout")
 

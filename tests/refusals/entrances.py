@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 
     from refusals.cases import Case
 
-__all__ = [
-    "Fields",
-    "Studio",
-    "Verdict",
-    "by_command",
-    "by_frame",
-    "by_path",
-    "run_command",
-    "stored",
-    "studio_process",
-]
-
 Row = tuple[str, ...]
 COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 REFUSED, PUBLISHED = True, False

@@ -8,8 +8,6 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["RELEASES", "ReleaseCase"]
-
 OPENDP = "https://github.com/opendp"
 PANDAS = "https://github.com/pandas-dev/pandas/issues"
 POLARS = "https://github.com/pola-rs/polars/issues"

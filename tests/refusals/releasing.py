@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from refusals.entrances import Studio
     from refusals.releases import ReleaseCase
 
-__all__ = ["ReleaseVerdict", "place", "release_by_command", "release_by_page", "release_by_python"]
-
 Neighbors = Literal["add-remove-person"]
 
 NAMES = {

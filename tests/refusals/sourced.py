@@ -6,8 +6,6 @@ import polars as pl
 
 from refusals.cases import Case, bad, csv, first, frame, good, truths, two_cells
 
-__all__ = ["SOURCED"]
-
 PANDAS = "https://github.com/pandas-dev/pandas/issues"
 POLARS = "https://github.com/pola-rs/polars/issues"
 ARX = "https://github.com/arx-deidentifier/arx/issues"

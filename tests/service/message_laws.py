@@ -14,8 +14,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.service.messages import Message
 from meta.canary import SENTINEL, leaks
 
-__all__ = ["LAWS", "Law", "bodies"]
-
 Law = Callable[[type[Message], dict[str, Any]], None]
 """From a kind of message and a valid one, as plain data, to a failure or nothing."""
 

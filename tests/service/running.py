@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-__all__ = [
-    "ORIGIN",
-    "ask",
-    "in_thread",
-    "mechanism",
-    "quick",
-    "region",
-    "sound_app",
-]
-
 ORIGIN = (41.89, 12.48)
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-__all__ = ["HOST", "TOKEN", "Browser", "fetched_again"]
-
 TOKEN = "t" * 43
 HOST = "127.0.0.1:8090"
 

@@ -11,8 +11,6 @@ from typing import Self
 
 import httpx
 
-__all__ = ["Studio"]
-
 RUN = "import sys; from discreet.cli.app import run; sys.exit(run(sys.argv[1:]))"
 
 TABLE = "age,ill\n" + "".join(f"{20 + i % 40},Schmidt\n" for i in range(200))

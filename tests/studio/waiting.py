@@ -10,8 +10,6 @@ from typing import Any
 
 from discreet.core.errors import InvalidProblemError
 
-__all__ = ["Breaks", "Dies", "Panics", "Pays", "Waits"]
-
 
 @dataclass(frozen=True)
 class Waits:

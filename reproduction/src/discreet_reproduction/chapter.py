@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Experiment, Panel
 
-__all__ = ["chapter"]
-
 
 def chapter(
     experiment: Experiment,

@@ -23,8 +23,6 @@ from discreet_reproduction.scales import HEADLINES, PAPER_DRAWS, SCALES, status_
 if TYPE_CHECKING:
     from discreet_reproduction import Experiment
 
-__all__ = ["app", "reproduce"]
-
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 
 _EXAMPLES = """Examples:

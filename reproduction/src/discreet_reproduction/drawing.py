@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Cell
 
-__all__ = ["bars", "lines", "lines_of", "styles"]
-
 _MOST_TICKS = 8
 """Up to which number of abscissas each has its tick on a logarithmic axis, whose own ticks would overlap."""
 

@@ -22,8 +22,6 @@ from discreet_reproduction.scales import SCALES, Scale, Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Result", "digest_of", "keep", "results", "state"]
-
 _NAME = "results.json"
 
 

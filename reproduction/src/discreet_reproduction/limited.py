@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.connection import Connection
 
-__all__ = ["each_within"]
-
 
 def each_within(
     seconds: float, function: Callable[..., Iterable[Any]], *arguments: object

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Parts", "processor_seconds"]
-
 T = TypeVar("T")
 
 

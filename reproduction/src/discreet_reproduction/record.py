@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["Cell", "Experiment", "Panel", "Run", "numbers"]
-
 Cell: TypeAlias = str | int | float | bool | None
 """What may stand in a table."""
 

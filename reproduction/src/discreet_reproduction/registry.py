@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ITEMS", "LIMITED", "find"]
-
 ITEMS: dict[str, str] = {
     "hierarchy/table5": ".hierarchy.examples:table5",
     "hierarchy/table6": ".hierarchy.examples:table6",

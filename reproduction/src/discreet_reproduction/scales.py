@@ -11,8 +11,6 @@ from discreet_reproduction.registry import LIMITED
 if TYPE_CHECKING:
     from discreet_reproduction.record import Run
 
-__all__ = ["HEADLINES", "PAPER_DRAWS", "SCALES", "Scale", "Status", "status_of"]
-
 
 @final
 class Status(StrEnum):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Cell, Experiment
 
-__all__ = ["machine", "write_experiment"]
-
 _WIDTH, _HEIGHT = 5.6, 3.8
 """Inches of a panel."""
 

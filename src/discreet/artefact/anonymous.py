@@ -36,21 +36,6 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Anonymization
     from discreet.tables.foreign_files import Labels
 
-__all__ = [
-    "ANONYMOUS",
-    "AnonymousTable",
-    "key_of_persons",
-    "load_anonymous",
-    "meta_of",
-    "place_anonymous",
-    "recorded_k_map",
-    "recorded_models",
-    "save_anonymous",
-    "save_persons",
-    "table_of",
-    "unmapped",
-]
-
 ANONYMOUS = "anonymous-table"
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import os
     from fractions import Fraction
 
-__all__ = ["CHOICE", "choice_content", "load_choice", "save_choice"]
-
 CHOICE = "choice"
 
 

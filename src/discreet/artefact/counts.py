@@ -44,19 +44,6 @@ if TYPE_CHECKING:
 
     Kind = type["Sizes" | "Categories"]
 
-__all__ = [
-    "check_workbook",
-    "counts_content",
-    "load_by_region",
-    "load_counts",
-    "load_measurements",
-    "load_table_measurements",
-    "load_tables",
-    "measurements_content",
-    "save_counts",
-    "save_measurements",
-]
-
 
 @final
 class Sizes:

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute
     from discreet.kanonymity.problem.native import Values
 
-__all__ = [
-    "RECORD",
-    "ROWS",
-    "codings",
-    "count_folder",
-    "failing_of",
-    "is_folder",
-    "load_folder",
-    "parts_of",
-    "record_of",
-]
-
 RECORD = "discreet.json"
 """Name of the record."""
 

@@ -19,8 +19,6 @@ from discreet.tables.dialect import foreign as other_program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["USES", "use_of", "what_else"]
-
 _VERIFY = "`discreet verify FILE` says what holds of it"
 
 USES: Mapping[str, str] = {

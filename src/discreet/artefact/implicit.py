@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.bounds.tails import TailDesign
 
-__all__ = ["AnchoredArtefact", "from_tails", "load_anchored", "save_anchored"]
-
 KIND = "anchored"
 
 _LARGEST_LATTICE = 1 << 24

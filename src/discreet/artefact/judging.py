@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.mechanism import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
 
-__all__ = [
-    "JUDGES",
-    "claim_facts",
-    "judge",
-    "kind_of_file",
-    "record_checks",
-    "verify",
-]
-
 JUDGES: dict[str, str] = {
     "anchored": "discreet.artefact.implicit:load_anchored",
     "anonymous-table": "discreet.artefact.anonymous:load_anonymous",

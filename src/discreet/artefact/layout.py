@@ -20,22 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "FOREIGN",
-    "FORMAT",
-    "NEEDED",
-    "PARTS",
-    "SCHEMA_VERSION",
-    "TYPES",
-    "different_labels",
-    "is_whole",
-    "read_file",
-    "read_json",
-    "refuse_malformed",
-    "unreadable",
-    "whole_numbers",
-]
-
 FORMAT = "discreet.artefact"
 SCHEMA_VERSION = 1
 """Version of the fields and members of a file, of every kind; others are refused."""

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-__all__ = [
-    "FOR_EVERY_POINT",
-    "KIND_BY_FORM",
-    "LATTICE_MECHANISM",
-    "MECHANISM",
-    "NOISE_MECHANISM",
-    "load_mechanism",
-    "load_points",
-    "save_mechanism",
-]
-
 MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM = "mechanism", "noise-mechanism", "lattice-mechanism"
 
 FOR_EVERY_POINT = (NOISE_MECHANISM, LATTICE_MECHANISM)

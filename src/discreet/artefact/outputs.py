@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Release
 
-__all__ = ["PAGE_BYTES", "OutputFile", "ReleaseFiles", "recover_files"]
-
 PAGE_BYTES = 1 << 20
 """Bytes that are reserved for a file of unknown size; a page of a release has about half of it."""
 

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = [
-    "OWNER_RIGHTS",
-    "beside",
-    "fill",
-    "keep",
-    "put_file",
-    "put_in_place",
-    "replace_file",
-    "uninterrupted",
-    "unwritable",
-]
-
 OWNER_RIGHTS = stat.S_IRUSR | stat.S_IWUSR
 """Permissions of a file that its owner alone may read."""
 

@@ -16,8 +16,6 @@ from discreet.core.system import is_foreign, lock, may_be_written_by_others, syn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Held", "default_folder", "locked", "locked_file", "read_private", "write_private"]
-
 # Windows has none of the three; there a link needs a right of its own to be made.
 _NO_LINK, _NO_WAIT, _NO_CHILD = (
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")

@@ -45,15 +45,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.lattice import LatticeLengths
 
-__all__ = [
-    "Artefact",
-    "load",
-    "open_members",
-    "read",
-    "small_space",
-    "zip_kind",
-]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,6 @@ from discreet.artefact.sidecar import sidecar_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Reconciliation", "reconcile"]
-
 _RECORD = ".discreet.json"
 
 _TABLES = (".csv", ".parquet", ".xlsx", ".html", ".choice")

@@ -45,22 +45,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.foreign_files import Labels
 
-__all__ = [
-    "FileContent",
-    "digest_of",
-    "encoded",
-    "interruption_of",
-    "is_table",
-    "kind_of",
-    "place_table",
-    "read_meta",
-    "read_table",
-    "sidecar_of",
-    "table_content",
-    "write_content",
-    "write_table",
-]
-
 """Version of the form of the file beside a table."""
 
 _UNFINISHED = "unfinished"

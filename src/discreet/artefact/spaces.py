@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["check_bits", "credible", "lattice_lengths", "space_facts"]
-
 _KNOWN = (*METRICS, "grid", "graph", "matrix")
 
 _FARTHEST = 1 << 31

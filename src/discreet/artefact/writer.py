@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
-__all__ = ["encode", "pack", "save"]
-
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The first date that a zip can hold."""
 

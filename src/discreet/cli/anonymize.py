@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
 
-__all__ = ["anonymize"]
-
 _EXAMPLES = (
     (
         "discreet anonymize patients.csv -k 5 --quasi birthdate,gender,zip --sensitive disease --drop patient_id,name\n"

@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from discreet.tables.roles import AssignedRoles
 
 
-__all__ = [
-    "AnonymizeOptions",
-    "RecodingSearchOptions",
-    "SuppressionOptions",
-    "emit_facts",
-    "emit_table_facts",
-    "write_pages",
-]
-
-
 class ClassOptions(OptionGroup, panel=PROMISED):
     """What each equivalence class must hold."""
 

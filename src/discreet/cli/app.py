@@ -20,8 +20,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FILES", "FIRST", "app", "run"]
-
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for arguments that it cannot parse; BadParameter is one kind of it."""
 

@@ -15,8 +15,6 @@ from discreet.core.option_groups import Option
 from discreet.evaluate.attack.by_name import attack as attack_target
 from discreet.evaluate.registry import methods_by_mechanism
 
-__all__ = ["attack"]
-
 _RUN = "What a mechanism is run with"
 _CHANNELS = "Channels"
 _TABLES = "Tables"

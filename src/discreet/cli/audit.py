@@ -13,8 +13,6 @@ from discreet.core.option_groups import Option
 from discreet.evaluate.audit.by_name import audit as audit_target
 from discreet.evaluate.registry import methods_by_mechanism
 
-__all__ = ["audit"]
-
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
 

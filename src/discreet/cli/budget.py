@@ -32,18 +32,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
     from discreet.ledger import Charge
 
-__all__ = [
-    "check",
-    "create",
-    "forget",
-    "history",
-    "list_open",
-    "reconcile",
-    "recover",
-    "register",
-    "show",
-]
-
 
 class LedgerOptions(JsonOption):
     """The ledger."""

@@ -15,8 +15,6 @@ from discreet.core.option_groups import Option, OptionGroup, OptionRow, rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-__all__ = ["command_again", "from_call", "from_options", "read_sentences"]
-
 _ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", re.MULTILINE)
 
 R = TypeVar("R", bound="OptionGroup")

@@ -38,21 +38,6 @@ if TYPE_CHECKING:
     from discreet.tables.roles import AssignedRoles
 
 
-__all__ = [
-    "SHOWN",
-    "DemandOptions",
-    "Kinds",
-    "RoleOptions",
-    "StatedKinds",
-    "attributes_of",
-    "pairs_of",
-    "taxonomy_files",
-    "unstated",
-    "warn_of_kept",
-    "with_orders",
-]
-
-
 class RoleOptions(OptionGroup, panel=PROMISED):
     """The role of each column."""
 

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from importlib.metadata import EntryPoint
 
-__all__ = [
-    "GROUP",
-    "OWN",
-    "Commands",
-    "brief_help",
-    "command_named",
-    "example_text",
-    "hide_types_of_flags",
-    "load",
-]
-
 GROUP = "discreet.commands"
 """The group of entry points."""
 

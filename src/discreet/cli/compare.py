@@ -21,8 +21,6 @@ from discreet.evaluate.registry import COMPARED, FRONTIERS
 if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
 
-__all__ = ["compare"]
-
 _EXAMPLES = (
     "discreet compare --grid 6x6 --unit km --epsilon 0.5,1,2 --methods optimal,exponential,planar-laplace",
     (

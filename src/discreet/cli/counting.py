@@ -49,19 +49,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
 
-__all__ = [
-    "CountsOptions",
-    "TableOptions",
-    "bytes_of_rows",
-    "check_files",
-    "guarantee_of",
-    "open_rows",
-    "release_counts",
-    "release_outputs",
-    "render_counts",
-    "shared_arguments",
-]
-
 NO_FILES: Mapping[str, Any] = MappingProxyType({})
 """No outputs besides those that all counts have."""
 

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
 
 
-__all__ = ["counts"]
-
-
 _MAX_DOMAIN_BYTES = 1 << 26
 """Bytes of a file that lists categories, at most."""
 

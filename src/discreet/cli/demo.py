@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.demo import Demo
 
-__all__ = ["demo"]
-
 _TABLES = ("census.parquet", "patients.csv")
 _WRITTEN = frozenset(
     {"index.html", "city.channel", "grid.channel", "city.mechanism", *_TABLES}

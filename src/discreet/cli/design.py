@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     ]
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["design", "unprotected"]
-
 
 class ChannelSearchOptions(OptionGroup, panel="How to search"):
     """How a channel is searched for."""

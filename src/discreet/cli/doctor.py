@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-__all__ = ["Symptom", "doctor", "findings"]
-
 _EXTRAS = {
     "cli": "this command line",
     "tables": "CSV and Parquet files",

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
-__all__ = [
-    "channel_kind",
-    "check_outputs",
-    "check_table_names",
-    "open_any",
-    "open_file",
-    "open_ledger",
-    "page_content",
-    "release_files",
-    "write_channel",
-    "write_page",
-]
-
-
 T = TypeVar("T")
 
 

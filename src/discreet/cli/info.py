@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Rows = list[tuple[str, object]]
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["anchored_facts", "describe", "describe_mechanism", "info", "loss_rows"]
-
 
 @final
 class InfoOptions(ChannelOption, JsonOption, VerboseOption):

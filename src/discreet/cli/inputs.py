@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "Prior",
-    "parse_budget",
-    "parse_grid",
-    "parse_reports",
-    "read_loss",
-    "read_prior",
-]
-
 Prior = tuple["NDArray[np.float64] | None", float]
 """Probabilities, or ``None`` where they are uniform, and the sum that the weights had before."""
 

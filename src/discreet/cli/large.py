@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.streaming import FileDiagnostics
     from discreet.streaming.pieces import Piece
 
-__all__ = ["run_large"]
-
 
 class _Columns:
     """The different values of a table's columns; a column is read by ``columns[name]``, and no other one with it."""

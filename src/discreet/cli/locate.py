@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.service.asking import Server
     from discreet.service.page import RequestLog
 
-__all__ = ["locate", "read_place", "typed_place"]
-
 _GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;u=[^;]+)?")
 """A place as maps share it: latitude, longitude, perhaps a height, WGS 84, and how uncertain it is (RFC 5870)."""
 

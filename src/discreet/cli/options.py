@@ -14,26 +14,6 @@ from discreet.tables.options import split_names
 if TYPE_CHECKING:
     from discreet.core.method import Methods
 
-__all__ = [
-    "HOW",
-    "PROMISED",
-    "BudgetOptions",
-    "ChannelOption",
-    "HelpAllOption",
-    "JsonOption",
-    "PlaceOptions",
-    "QuietOption",
-    "QuietResultOptions",
-    "ReportOption",
-    "ResultOptions",
-    "RowEngineOptions",
-    "VerboseOption",
-    "names_of",
-    "read_guarantee",
-    "read_method",
-    "require_one",
-]
-
 PROMISED = "What is promised"
 """Panel of the options about the guarantee."""
 

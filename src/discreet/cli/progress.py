@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Callback = Callable[[Progress], None]
 
-__all__ = ["announcing_compilation", "progress"]
-
 
 @final
 class _Lines:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Published = Mechanism | PublishedPoints
 
-__all__ = ["Plan", "RegionOptions", "Work", "plan_of"]
-
 
 class RegionOptions(OptionGroup, panel="The region", environment="DISCREET_"):
     """The region of a service."""

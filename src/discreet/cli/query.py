@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.query import CountAnswers
 
-__all__ = ["parse_path", "parse_sizes", "query"]
-
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 

@@ -22,8 +22,6 @@ from discreet.core.option_groups import Option
 from discreet.evaluate.risk import risk as measure_risk
 from discreet.tables.option_groups import COLUMNS
 
-__all__ = ["risk"]
-
 _EXAMPLES = (
     "discreet risk out.csv --quasi age,sex,zip --sensitive disease --against patients.csv",
     "discreet risk out/ --quasi age,sex,zip --json",

@@ -20,8 +20,6 @@ from discreet.core.printed import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["sample"]
-
 
 @final
 class SampleOptions(ChannelOption, JsonOption, QuietOption):

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     Outcome = Release[Selection] | Unproven[Selection]
 
-__all__ = ["select"]
-
 _EXAMPLES = (
     "discreet select --similarity sim.npy --matroid uniform:20 --epsilon 1 --neighbors add-remove-one -o team.choice",
     (

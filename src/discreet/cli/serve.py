@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Published = Mechanism | PublishedPoints
 
-__all__ = ["serve"]
-
 _METERS = {"km": 1000, "m": 1}
 
 _EXAMPLES = (

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
-__all__ = ["ended_in_order", "press_again", "said_while_running"]
-
 _heard: set[int] = set()
 """The first signal of this run that asked it to end."""
 

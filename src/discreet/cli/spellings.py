@@ -19,8 +19,6 @@ from discreet.core.exact import to_fraction
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["respell"]
-
 FILE = "the file"
 """In place of an option: its value is the argument without a name."""
 

@@ -39,16 +39,6 @@ if TYPE_CHECKING:
 
     from discreet.cli.options import PlaceOptions
 
-__all__ = [
-    "AimOptions",
-    "DesignStatement",
-    "ImplicitStatement",
-    "doubtful_distances",
-    "secret_names",
-    "state",
-    "state_any",
-]
-
 _TAILS_LIMIT = 1 << 14
 """Secrets up to which a command looks at each secret and report: for tails, with a radius."""
 

@@ -14,8 +14,6 @@ from discreet.cli.output import emit
 from discreet.core.extras import require
 from discreet.core.option_groups import option
 
-__all__ = ["studio"]
-
 
 @final
 class StudioOptions(JsonOption):

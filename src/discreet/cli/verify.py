@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute
 
 
-__all__ = ["VerifyOptions", "verify"]
-
-
 class RowJudgeOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
     """Options about tables of rows."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.guarantee import DPGuarantee, Guarantee
 
-__all__ = ["Account", "Budget", "MemoryBudget", "charge_of"]
-
 
 class Budget(Protocol):
     """What a ledger does; ``release`` takes any object that does it.

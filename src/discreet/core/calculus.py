@@ -25,8 +25,6 @@ from discreet.core.guarantee import (
     ZeroConcentratedDP,
 )
 
-__all__ = ["compose", "implies", "to_approx_dp"]
-
 
 @overload
 def compose(first: PureDP, *rest: PureDP) -> PureDP: ...

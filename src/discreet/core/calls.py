@@ -14,8 +14,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["explained", "explained_record"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")

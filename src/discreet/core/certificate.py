@@ -20,8 +20,6 @@ from discreet.core.exact import to_fraction
 from discreet.core.printed import at_most, one_line
 from discreet.core.printed import count as count_of
 
-__all__ = ["Certificate", "Check"]
-
 Number = int | float | Fraction
 
 

@@ -15,8 +15,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["FINEST", "FORMATS", "day_of", "formats_of", "resolved_format", "span_of"]
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONG = {
     month[:3]: month

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    class CheckLike(Protocol):
+    class _CheckLike(Protocol):
         """One check, such as :class:`discreet.Check`."""
 
         @property
@@ -33,27 +33,12 @@ if TYPE_CHECKING:
         @property
         def passed(self) -> bool: ...
 
-    class CertificateLike(Protocol):
+    class _CertificateLike(Protocol):
         """What a failure carries: a :class:`discreet.Certificate`, whose module imports this one."""
 
         @property
-        def checks(self) -> Sequence[CheckLike]: ...
+        def checks(self) -> Sequence[_CheckLike]: ...
         def to_dict(self) -> dict[str, Any]: ...
-
-
-__all__ = [
-    "MALFORMED",
-    "BudgetError",
-    "CertificateError",
-    "DiscreetError",
-    "InfeasibleError",
-    "InvalidProblemError",
-    "LimitReachedError",
-    "SolverError",
-    "first_unfit",
-    "refuse_malformed",
-    "unknown_name",
-]
 
 
 class DiscreetError(Exception):
@@ -159,12 +144,12 @@ class CertificateError(DiscreetError):
         What was checked, with the residuals: a :class:`discreet.Certificate`.
     """
 
-    def __init__(self, certificate: CertificateLike) -> None:
+    def __init__(self, certificate: _CertificateLike) -> None:
         failed = ", ".join(check.name for check in certificate.checks if not check.passed)
         super().__init__(f"failed checks: {failed or 'none was made'}")
         self.certificate = certificate
 
-    def __reduce__(self) -> tuple[type[CertificateError], tuple[CertificateLike]]:
+    def __reduce__(self) -> tuple[type[CertificateError], tuple[_CertificateLike]]:
         """Pickle by the certificate, since workers raise this across processes."""
         return type(self), (self.certificate,)
 

@@ -18,24 +18,6 @@ from typing import Any
 
 from discreet.core.errors import InvalidProblemError
 
-__all__ = [
-    "FRACTIONAL_BITS",
-    "Exact",
-    "exp_above",
-    "exp_below",
-    "exp_ceil",
-    "exp_floor",
-    "float_ceil",
-    "float_floor",
-    "log_above",
-    "log_below",
-    "log_ceil",
-    "log_floor",
-    "to_fraction",
-    "to_measure",
-    "to_positive",
-]
-
 Exact = int | float | str | Decimal | Fraction
 """What a caller may write for an exact parameter."""
 

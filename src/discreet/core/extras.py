@@ -13,8 +13,6 @@ from importlib.util import find_spec
 
 from discreet.core.errors import InvalidProblemError
 
-__all__ = ["install_command", "missing_packages", "packages_of", "require"]
-
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?P<version>[^;]*)")
 _EXTRA = re.compile(r"""extra == ['"](?P<extra>[^'"]+)['"]""")
 

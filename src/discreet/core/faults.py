@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-__all__ = ["place_of"]
-
 _PACKAGE = __name__.partition(".")[0]
 
 

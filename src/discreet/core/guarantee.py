@@ -21,22 +21,6 @@ from discreet.core.exact import Exact, to_measure, to_positive
 from discreet.core.printed import count, decimal, decimal_up
 from discreet.core.statements import state
 
-__all__ = [
-    "ApproxDP",
-    "DPGuarantee",
-    "Guarantee",
-    "KAnonymity",
-    "MetricDP",
-    "Neighbors",
-    "PointScope",
-    "PureDP",
-    "Scope",
-    "ZeroConcentratedDP",
-    "cautions",
-    "guarantee_from_dict",
-    "read_unit",
-]
-
 Neighbors = Literal["add-remove-one", "replace-one", "add-remove-person", "replace-person"]
 """The closed set of neighboring relations between datasets."""
 

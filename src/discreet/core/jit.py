@@ -33,21 +33,6 @@ from discreet.core.errors import SolverError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "PLAIN_MOST",
-    "Compiled",
-    "clock",
-    "compiling",
-    "disjoint",
-    "expanded",
-    "has_compiler",
-    "inlined",
-    "kernel",
-    "need_compiler",
-    "part",
-    "user_cache",
-]
-
 F = TypeVar("F", bound="Callable[..., object]")
 
 _WITHIN = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.core.method import MethodRecord
 
-__all__ = ["on_first_use", "registered"]
-
 
 def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callable[[str], object]:
     """Return the ``__getattr__`` of a package that imports the modules of its public names on first use.

@@ -20,8 +20,6 @@ from discreet.core.moved import load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["MethodRecord", "Methods"]
-
 
 @final
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from typing import Any
 
 from discreet.core.errors import InvalidProblemError
 
-__all__ = ["INSTALL", "MOVED", "load", "where_now"]
-
 INSTALL = "pip install ./reproduction"
 """Command that installs the distribution, in a clone; it is on no index, where anybody could take its name."""
 

@@ -10,17 +10,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = [
-    "REQUIRED",
-    "Option",
-    "OptionGroup",
-    "OptionRow",
-    "argument",
-    "option",
-    "rows_by_group",
-    "rows_of",
-]
-
 REQUIRED = MISSING
 """Default of an option that has to be typed."""
 

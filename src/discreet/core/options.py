@@ -21,20 +21,6 @@ from discreet.core.printed import count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "array_of",
-    "callback",
-    "check_fields",
-    "instance_of",
-    "items_of",
-    "mapping",
-    "name_of",
-    "path_of",
-    "positive_seconds",
-    "relative_gap",
-    "whole_number",
-]
-
 _MOST = 1 << 62
 """Seconds and counts beyond this are no numbers of either."""
 

@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import Guarantee, KAnonymity, MetricDP
 
-__all__ = [
-    "FOR_THE_CURATOR",
-    "Anonymization",
-    "Design",
-    "Provenance",
-    "PublicInput",
-    "Release",
-    "Unproven",
-    "digest_array",
-    "public_facts",
-    "versions",
-]
-
 ResultT = TypeVar("ResultT")
 ProblemT = TypeVar("ProblemT")
 WitnessT = TypeVar("WitnessT")

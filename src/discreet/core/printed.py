@@ -26,37 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "MAX_LISTED",
-    "at_least",
-    "at_most",
-    "bounds",
-    "count",
-    "decimal",
-    "decimal_down",
-    "decimal_up",
-    "estimate",
-    "excess",
-    "facts",
-    "first_of",
-    "gap",
-    "in_columns",
-    "interval",
-    "missed_gap",
-    "one_line",
-    "optimum",
-    "plain_digits",
-    "position",
-    "positions",
-    "seconds",
-    "seconds_left",
-    "share",
-    "share_at_least",
-    "share_at_most",
-    "share_or_less",
-    "share_or_more",
-]
-
 Number = float | Fraction | None
 """What is printed: a float stands for its exact binary value, ``None`` is printed as "none"."""
 

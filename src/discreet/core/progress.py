@@ -18,8 +18,6 @@ from discreet.core.printed import at_least, at_most, gap, seconds, seconds_left,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Pace", "Progress", "Reporter"]
-
 
 @final
 @dataclass(frozen=True)

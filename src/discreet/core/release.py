@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 
     Amounts = tuple[Fraction, ...]
 
-__all__ = [
-    "NO_LEDGER",
-    "ChargedError",
-    "ReleaseLedger",
-    "ReleaseOutputs",
-    "charge_note",
-    "refuse_other_outputs",
-    "run_release",
-]
-
 ResultT = TypeVar("ResultT")
 
 NO_LEDGER = "charged to no ledger"

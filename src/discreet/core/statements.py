@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STATEMENTS", "Statement", "state"]
-
 
 @final
 @dataclass(frozen=True)

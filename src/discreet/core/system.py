@@ -10,16 +10,6 @@ from __future__ import annotations
 import os
 import stat
 
-__all__ = [
-    "POSIX",
-    "creation_rights",
-    "is_foreign",
-    "lock",
-    "may_be_written_by_others",
-    "sync_folder",
-    "try_lock",
-]
-
 POSIX = os.name == "posix"
 """Whether files have owners and rights."""
 

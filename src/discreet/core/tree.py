@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Tree"]
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
 
-__all__ = ["CLAIMED", "mark_refused", "mark_verified", "verdict_of", "was_verified"]
-
 CLAIMED = "claimed: discreet.verify checks it"
 
 

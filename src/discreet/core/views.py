@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
 
-__all__ = [
-    "bars",
-    "dots",
-    "folded",
-    "frame_head",
-    "heat",
-    "most_central",
-    "plan_view",
-    "row_on_map",
-    "rows_of",
-    "view",
-]
-
 
 class _Picture(NamedTuple):
     """Limits of a picture."""

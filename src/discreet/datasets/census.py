@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-__all__ = ["MadeCounts", "made_census"]
-
 _SHARES = (0.267, 0.328, 0.161, 0.134, 0.065, 0.026, 0.019)
 """Shares of households of 1 to 6 persons, and of 7 or more."""
 

@@ -12,8 +12,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["clustered_similarity", "topic_edges"]
-
 
 def clustered_similarity(
     n_clients: int, n_places: int, *, seed: int, clusters: int = 6, reach: float = 0.25

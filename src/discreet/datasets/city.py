@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-__all__ = ["City", "freeze_arrays", "made_city"]
-
 _RADIUS_PER_ROOT = 0.36
 """Radius of the city in km for each root of the number of junctions: about 2.5 junctions in a square kilometer."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["SAMPLE", "sample_csv"]
-
 SAMPLE = "sample-patients.csv"
 """What the sample is called."""
 

@@ -15,8 +15,6 @@ from discreet.datasets.microdata import made_patients
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["first_files"]
-
 _COUNTIES = {"North": ("Ash", "Birch"), "South": ("Cedar", "Dale", "Elm")}
 _TOWN = (41.89, 12.48)
 """Latitude and longitude of the middle of the city."""

@@ -11,8 +11,6 @@ from discreet.core.spaces.inputs import positive_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["made_patients", "made_people", "zip_paths"]
-
 _DISEASES = ("asthma", "diabetes", "flu", "gout", "heart disease", "migraine")
 _AGES = (25, 60, 35, 55, 70, 40)
 """Where the ages of each disease are centered."""

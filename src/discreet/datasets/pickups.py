@@ -17,8 +17,6 @@ from discreet.datasets.city import freeze_arrays
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Pickups", "made_pickups"]
-
 _LENGTH, _WIDTH = 16.0, 4.0
 """Kilometers of the strip, along and across."""
 

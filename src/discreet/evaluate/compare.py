@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.utility.measure import Point
     from discreet.metricdp.part import Method
 
-__all__ = ["Comparison", "ComparisonInterrupted", "MechanismComparison", "compare"]
-
 _HEAD = (
     "epsilon",
     "method",

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.metricdp.part import Method
 
-__all__ = ["Entry", "PeakMemory", "best_lower", "compare_methods", "published_losses"]
-
-
 _STATUS = Path("/proc/self/status")
 
 _RESET = Path("/proc/self/clear_refs")

@@ -18,8 +18,6 @@ from discreet.core.printed import estimate, interval
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Estimate", "bounded_mean", "clopper_pearson", "student_mean"]
-
 
 @final
 @dataclass(frozen=True)

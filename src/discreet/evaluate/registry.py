@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.evaluate.simulate.location import Record
 
-__all__ = [
-    "ATTACKS",
-    "AUDITS",
-    "COMPARED",
-    "FRONTIERS",
-    "PUBLISHED_ATTACK",
-    "PUBLISHED_AUDITS",
-    "attack_service",
-    "audit_location",
-    "methods_by_mechanism",
-]
-
 COMPARED = (*METHODS.proven, "optimal")
 """Methods of a design problem that can be compared; the last is the library's choice."""
 

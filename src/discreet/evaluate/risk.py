@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.uniques import RiskSources
 
-__all__ = ["TableRisks", "risk"]
-
-
 _PRIVATE = "sizes of classes of a table that is not published are private"
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Measured
 
-__all__ = ["CountCosts", "Merge", "Merged", "by_tables", "widths"]
-
 
 @dataclass(frozen=True, eq=False)
 class CountCosts:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.methods import Method
     from discreet.hierarchy.result import RegionCounts
 
-__all__ = ["counts"]
-
 
 def counts(
     source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or records of counts

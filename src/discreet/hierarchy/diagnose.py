@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Release, Unproven
 
-__all__ = ["Diagnosis", "diagnose", "violations"]
-
 
 @final
 @dataclass(frozen=True)

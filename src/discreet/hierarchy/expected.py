@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Noise
     from discreet.hierarchy.plan import Plan
 
-__all__ = ["expected_lines", "expected_rows"]
-
 
 def expected_rows(planned: Plan, count: int | None = None) -> list[dict[str, Any]]:
     """Compute for each level the standard error of the unbiased estimate of how many units of one size a region has.

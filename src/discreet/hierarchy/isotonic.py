@@ -21,8 +21,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["isotonic_float", "isotonic_int", "isotonic_l1", "isotonic_sums"]
-
 _MAX_WEIGHT_SUM = 1 << 31
 _MAX_SUM = 1 << 62
 

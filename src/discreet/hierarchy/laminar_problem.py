@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = [
-    "INFEASIBLE_COST",
-    "LaminarTask",
-    "least_exchange",
-    "objective",
-    "optimal",
-    "reach",
-    "read_task",
-]
-
 INFEASIBLE_COST = 2**61
 """Cost of infeasible counts: above all others, and the sum of two of them is a 64-bit integer."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
 
-__all__ = ["collect_remote", "is_remote", "listed_keys", "remote_groups"]
-
 
 def is_remote(source: Any) -> bool:  # noqa: ANN401 - anything
     """Test whether a table is lazy, and of a library whose rows have no order: all lazy ones but Polars."""

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["choose_levels", "expected_error"]
-
 
 def expected_error(
     frame: Frame,

@@ -37,21 +37,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame, GroupSizes
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = [
-    "Measured",
-    "Noise",
-    "amount_of",
-    "check_guarantee",
-    "draw_noise",
-    "level_shares",
-    "measure",
-    "node_scales",
-    "noise_of",
-    "scales_by_level",
-    "variance_of",
-    "width",
-]
-
 Noise = Literal["laplace", "gaussian"]
 """Discrete Laplace noise, for pure differential privacy; discrete Gaussian noise, for the zero-concentrated kind."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.measure import Noise
 
-__all__ = ["Term", "half_width"]
-
 
 class Term(NamedTuple):
     """One kind of noise in a sum.

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
-__all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
-
 _DECLARED = (
     "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
     "are public knowledge; the guarantee does not cover what follows from their list"

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
 
-__all__ = ["CellSource", "Drawing", "RegionPlan", "RowSource"]
-
 DataT = TypeVar("DataT")
 ResultT = TypeVar("ResultT")
 

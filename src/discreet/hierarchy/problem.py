@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = [
-    "MAX_QUESTION_WEIGHT",
-    "MOST_GROUPS",
-    "MOST_PERSONS",
-    "OTHER",
-    "Frame",
-    "GroupSizes",
-    "RegionFrame",
-    "Units",
-    "read_counts",
-    "sha256_of",
-]
-
 Units = Literal["public", "private"]
 
 MOST_PERSONS = 1 << 30

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.result import Backend
 
-__all__ = ["COUNTED_KINDS", "CountAnswers", "least_variances", "query"]
-
 COUNTED_KINDS = ("survival", "direct")
 """Kinds of measurements that answer how many units of a size there are."""
 

@@ -54,16 +54,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
     from discreet.tables.frames import Table
 
-__all__ = [
-    "add_groups",
-    "count_groups",
-    "count_rows",
-    "from_records",
-    "from_units",
-    "keep_one_row",
-    "read_rows",
-]
-
 PARTS = "discreet parts"
 """Column of our own: whether a group is one of several of its name, in other regions."""
 

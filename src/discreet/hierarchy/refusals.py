@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.tables.frames import Table
 
-__all__ = [
-    "GROUPS",
-    "LEAF",
-    "LISTED",
-    "PERSON",
-    "ROWS",
-    "SIZE",
-    "UNIT",
-    "WHY",
-    "check_once",
-    "check_places",
-    "check_shape",
-]
-
 LEAF, UNIT, SIZE, WHY, LISTED, GROUPS, ROWS, PERSON = (
     f"discreet {name}"
     for name in ("leaf", "unit", "size", "why", "listed", "groups", "rows", "person")

@@ -30,22 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.frames import Table
 
-__all__ = [
-    "Named",
-    "Public",
-    "bare_names",
-    "canonical",
-    "check_columns",
-    "declared_regions",
-    "grouped_keys",
-    "join_left",
-    "own_columns",
-    "path_keys",
-    "place_rows",
-    "read_public",
-    "read_regions",
-]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
-__all__ = ["release", "reproduce"]
-
 _COMPARED = "made to be compared with published figures: no budget was charged for it"
 
 

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "CLASSES",
-    "classify_counts",
-    "described_answers",
-    "error_in_words",
-    "mark_reliability",
-    "reliability_in_words",
-    "round_within",
-]
-
 CLASSES = ("reliable", "use with caution", "unreliable")
 """Classes of reliability, the best first."""
 

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     Backend = Literal["polars", "pandas", "pyarrow", "dict"]
 
-__all__ = [
-    "BACKENDS",
-    "Column",
-    "RegionCounts",
-    "region_columns",
-    "region_names",
-    "size_columns",
-    "tidy",
-]
-
 BACKENDS = ("polars", "pandas", "pyarrow", "dict")
 
 

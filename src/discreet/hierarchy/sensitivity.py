@@ -32,8 +32,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
 
-__all__ = ["KINDS", "NEIGHBORS", "Kind", "sensitivity"]
-
 Kind = Literal["survival", "direct", "sorted", "chain"]
 """What is measured of a region: see the table above."""
 

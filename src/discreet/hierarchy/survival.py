@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = [
-    "Need",
-    "Weights",
-    "check_kind",
-    "check_needs",
-    "counts_of",
-    "fitted",
-    "node_weights",
-    "survival_of",
-]
-
 Need = Literal["every level", "public units", "equal depth"]
 """What a method may ask of the public facts and of the parts of the budget, beyond a part for the leaves."""
 

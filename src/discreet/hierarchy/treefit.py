@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["TreeFit"]
-
 
 @final
 class TreeFit:

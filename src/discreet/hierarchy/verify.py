@@ -31,22 +31,6 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.hierarchy.problem import Frame
 
-__all__ = [
-    "NOT_SHOWN",
-    "PROMISES",
-    "claimed_amount",
-    "divided_regions",
-    "read_scales",
-    "spent_checks",
-    "sums_below",
-    "unchecked",
-    "verify",
-    "verify_counts",
-    "verify_guarantee",
-    "verify_measurements",
-    "wide_numbers",
-]
-
 PROMISES = ("integral", "nonnegative", "consistent", "faithful")
 """What a table may promise: whole numbers, none below zero, that add up along the tree, and sum to G on each level."""
 

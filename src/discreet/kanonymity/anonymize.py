@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from discreet.tables.recoding import Recoding
     from discreet.tables.roles import AssignedRoles, Given
 
-__all__ = ["AnonymizationDiagnostics", "anonymize"]
-
 
 @final
 @dataclass(frozen=True)

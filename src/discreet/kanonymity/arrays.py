@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn, Problem
 
-__all__ = [
-    "BRANCHES",
-    "NUMERIC",
-    "SET",
-    "TREE",
-    "Arrays",
-    "BranchLimits",
-    "Points",
-    "arrays_of",
-    "columns_as_arrays",
-    "points_of",
-    "with_codes",
-]
-
 NUMERIC, TREE, SET = 0, 1, 2
 """Kinds of columns, as :class:`Arrays` writes them."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.arrays import Points
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["embed", "near_points", "nearest_bound"]
-
 
 @final
 @dataclass(frozen=True)

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = [
-    "EFFORTS",
-    "CandidateClasses",
-    "Method",
-    "SearchInterrupted",
-    "SearchLimits",
-    "assign_leftovers",
-    "audit",
-    "labels_of",
-    "order_of",
-    "portions",
-    "require_feasible",
-    "without_gaps",
-]
-
-
 EFFORTS = ("fast", "strong")
 """How much a search tries."""
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.problem import Attribute, CodedColumn
 
-__all__ = ["cells_of_runs", "kind_of", "publish", "read_problem", "shuffled", "values_of"]
-
 VALUES_PER_BIT_MASK = WORD_BITS - 1
 """Values of a column below which a set of them is one number."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DISTINCT", "Demand", "Wanted", "failing_classes", "require_whole", "wanted_of"]
-
 DISTINCT, ENTROPY, RECURSIVE, ALPHA, CLOSE, CLOSE_ORDERED = 0, 1, 2, 3, 4, 5
 """Kinds of models, as :class:`Wanted` writes them."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["MEASURES", "average_class_size", "discernibility", "mean_loss", "measure"]
-
 MEASURES = {
     "information-loss": "sum over cells of the optimized loss",
     "mean-loss": "information loss divided by rows and by the sum of weights: 1 where everything is suppressed",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem.native import Values
 
-__all__ = ["check_models", "demands_of_models", "models_in_words"]
-
 
 def check_models(models: Any) -> None:  # noqa: ANN401 - as it came
     """Raise InvalidProblemError for anything but a dict of demands such as ``{"ill": [DistinctDiversity(2)]}``."""

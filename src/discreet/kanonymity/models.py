@@ -24,21 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "AlphaFrequency",
-    "Closeness",
-    "DeltaPresence",
-    "DistinctDiversity",
-    "EntropyDiversity",
-    "KMap",
-    "PrivacyModel",
-    "RecursiveDiversity",
-    "counts_of",
-    "demand_text",
-    "read_models",
-    "read_presence",
-]
-
 _EXPECTED = (
     "NAME=MODEL with distinct:L, entropy:L, recursive:C,L, closeness:T, ordered-closeness:T, "
     "ordered-closeness:T,LOW<MIDDLE<HIGH or alpha:A"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["ROW_NUMBER_BITS", "WORD_BITS", "RowLayout", "layout_of", "pack", "rows_of"]
-
 WORD_BITS = np.iinfo(np.int64).bits
 
 ROW_NUMBER_BITS = WORD_BITS // 2

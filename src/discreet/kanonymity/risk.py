@@ -34,17 +34,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = [
-    "CountedClasses",
-    "Risk",
-    "RowGroups",
-    "draw_class_sizes",
-    "homogeneity_in_words",
-    "homogeneous_dict",
-    "judge_pairs",
-    "risk",
-]
-
 
 @final
 @dataclass(frozen=True)

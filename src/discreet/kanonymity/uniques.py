@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RiskSources", "risk_sources"]
-
 
 @final
 @dataclass(frozen=True)

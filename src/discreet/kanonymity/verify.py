@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.kanonymity.problem.native import Values
 
-__all__ = [
-    "Classes",
-    "Requirement",
-    "candidates",
-    "cells",
-    "classes_of",
-    "closeness",
-    "distance_of",
-    "diversity",
-    "meaning_codes",
-    "verify",
-]
-
 
 @final
 @dataclass(frozen=True, eq=False)

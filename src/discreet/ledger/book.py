@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     Accounts = dict[str, tuple[Account, tuple["Charge", ...]]]
 
-__all__ = ["Charge", "Ledger"]
-
 _DIGEST = re.compile("(0|[1-9][0-9]{0,14}):([0-9a-f]{32})([0-9a-f]{64})")
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"

@@ -18,8 +18,6 @@ from discreet.core.system import is_foreign, may_be_written_by_others
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["APPLICATION_ID", "FORMAT_VERSION", "damaged", "fill", "transaction"]
-
 APPLICATION_ID = int.from_bytes(b"dc_l", "big")
 """Number by which SQLite tells the kind of the file."""
 

@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-__all__ = [
-    "CHARGE",
-    "DONE",
-    "FORGOTTEN",
-    "GRANT",
-    "NEXT_STATES",
-    "READING",
-    "VOID",
-    "Book",
-    "LedgerLine",
-    "append",
-    "chain",
-    "digest_at",
-    "mac",
-    "read",
-    "rewrite",
-]
-
 _OBJECTS = (
     "CREATE TABLE salts (salt TEXT NOT NULL)",
     """CREATE TABLE lines (

@@ -18,8 +18,6 @@ from discreet.core.system import is_foreign, sync_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["prepare", "read", "remove", "remove_stale", "write"]
-
 _ID = re.compile("[0-9a-f]{20}")
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

@@ -27,21 +27,6 @@ if TYPE_CHECKING:
     from discreet.metricdp import Problem
     from discreet.metricdp.part import Candidate
 
-__all__ = [
-    "LARGEST",
-    "SHARE",
-    "Made",
-    "Method",
-    "bound_from_below",
-    "column_rate",
-    "expected_loss",
-    "least_weight",
-    "nearest",
-    "need_problem",
-    "renamed",
-    "seconds_left",
-]
-
 SHARE = Fraction(1, 5000)
 """Part of epsilon for the row totals, which the programs make equal up to their tolerance."""
 

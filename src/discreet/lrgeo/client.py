@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.lrgeo.points.published import EveryPoint
 
-__all__ = ["Client", "held_everywhere", "scope_check"]
-
 
 @final
 class Client:

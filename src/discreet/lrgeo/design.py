@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table_design import LatticeDesign
 
-__all__ = ["RegionDesign", "design"]
-
 _FALLBACK_METHOD = "tails"
 """What always works, and is tried where nothing else did, or for very many places."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["SECONDS_PER_DAY", "Epochs", "keep", "locate", "pin", "reserve"]
-
 SECONDS_PER_DAY = 86_400
 """Seconds in a day of the public clock: days begin at midnight UTC."""
 

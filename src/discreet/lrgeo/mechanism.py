@@ -37,17 +37,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = [
-    "FORM",
-    "CertifiedChannel",
-    "Mechanism",
-    "canonical",
-    "check_whole",
-    "packed",
-    "text_digest",
-    "unpacked",
-]
-
 FORM = "discreet.lrgeo.mechanism"
 
 _MOST = 1 << 24

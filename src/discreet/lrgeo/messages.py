@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
     Field = Callable[[object, str], object]
 
-__all__ = [
-    "DIGEST",
-    "MAX_EPOCH",
-    "MAX_PLACES",
-    "MESSAGES",
-    "PROTOCOL_VERSION",
-    "TEXT",
-    "check_protocol",
-    "mechanism_from",
-    "read_mechanism",
-    "read_message",
-]
-
 PROTOCOL_VERSION = 1
 """The version of the messages. It changes whenever one of them does."""
 

@@ -12,8 +12,6 @@ from discreet.core.options import array_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["travel_loss"]
-
 
 def travel_loss(
     travel: NDArray[np.float64], targets: ArrayLike, weights: ArrayLike | None = None

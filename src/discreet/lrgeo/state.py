@@ -17,8 +17,6 @@ from discreet.core.guarantee import MetricDP, guarantee_from_dict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Source", "State"]
-
 _UNKNOWN = "unknown"
 """The region of places that an earlier version pinned, which did not write it down."""
 

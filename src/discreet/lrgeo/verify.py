@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
 
-__all__ = ["MAX_PLACES_FOR_TRIPLES", "verify"]
-
 MAX_PLACES_FOR_TRIPLES = 2600
 """Places up to which all triples are looked at, cubic work; beyond, the theorem on tails is used."""
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["PARTITIONERS", "Partition", "choose_blocks", "k_means", "partition", "partitioner_name"]
-
 PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
 """Names of the partitioners, as in the paper."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.lp.benders import BendersResult
     from discreet.metricdp.blocks import Partition
 
-__all__ = ["Chains", "Envelopes", "Layout", "every_pair", "inner_pairs"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.lengths import Lengths
 
-__all__ = ["ImplicitCosts"]
-
 
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.search import MetricDesign
 
-__all__ = ["MAX_ROWS_FOR_DIRECT", "Interrupted", "design"]
-
 _FIRST_METHODS: tuple[Method, ...] = (Trivial(), Kernel())
 """Methods that always run first."""
 

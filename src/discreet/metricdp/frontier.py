@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Method, Part, PartLimits
     from discreet.metricdp.search import MetricDesign
 
-__all__ = ["Frontier", "frontier"]
-
 _COMPENSATED_SHARES = (0.0, 0.5, 0.75, 1.0)
 """Shares of the change of a constraint's factor for which its price compensates."""
 

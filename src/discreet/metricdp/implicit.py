@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.methods.anchored import Answer
     from discreet.metricdp.problem import Problem
 
-__all__ = ["anchored_channel", "round_answer"]
-
 _TOTALS_SHARE = Fraction(1, 5000)
 """Share of epsilon for the row totals, which are equal up to the tolerance of the program."""
 

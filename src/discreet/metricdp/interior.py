@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Blocks", "Interior", "solve_blocks"]
-
 _RIDGES = (1e-14, 1e-11, 1e-8)
 """Relative regularizations of the diagonal of the Schur complement; the next is used if the factorization fails. The
 first is also that of the scaled blocks."""

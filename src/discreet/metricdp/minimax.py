@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
 
-__all__ = ["Minimax", "loss_under", "minimax"]
-
 
 class _Limits(NamedTuple):
     """Limits on the program of the worst case."""

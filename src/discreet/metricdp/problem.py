@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["Problem", "named_loss", "read_prior"]
-
 _LOSS_NAMES = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 """Names of the losses, as `utility_loss` takes them."""
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP
 
-__all__ = ["MetricDesign", "Search", "Trivial", "negligible_loss"]
-
 
 class _Limits(NamedTuple):
     """Time and accuracy of a search."""

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["Claim", "verify", "verify_channel"]
-
 _NO_PATH_LENGTH = 1 << 60
 """Length of a pair without a path: longer than any path of lengths below ``2^52`` within the library's sizes."""
 

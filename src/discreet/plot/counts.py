@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy import RegionCounts
     from discreet.hierarchy.query import CountAnswers
 
-__all__ = ["MAX_BARS", "plot_answers", "plot_counts"]
-
 MAX_BARS = 40
 """Bars of one figure, at most: the names of so many regions can still be read beside them."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["Bounded", "Curve", "plot_bounds", "plot_frontier"]
-
 """Color, marker and dashes of the first, second, ... baseline."""
 
 

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.utility.measure import Point
 
 
-__all__ = ["plot_audits", "plot_findings", "plot_points"]
-
-
 _AXIS_FACTOR = 1.15
 """Beyond the largest finite number, so that an arrow to infinity has somewhere to go."""
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from discreet.submodular import Selection
 
 
-__all__ = ["chances", "plot_channel_row", "plot_selection"]
-
-
 def chances(channel: Channel | AnchoredChannel, secret: int) -> NDArray[np.float64]:
     """Return the probabilities of all reports of one secret, floats ``(K,)``, for plots and not for draws.
 

@@ -14,25 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = [
-    "BASELINES",
-    "BLUE",
-    "FAINT",
-    "GREEN",
-    "GREY",
-    "INK",
-    "PURPLE",
-    "VERMILION",
-    "axes_or_new",
-    "label_ends",
-    "log_scale",
-    "name_parameter",
-    "plain",
-    "plain_map",
-    "plain_rows",
-    "spread",
-]
-
 INK, GREY, FAINT = "#1f2933", "#6b7580", "#c9ced4"
 BLUE, VERMILION, GREEN, PURPLE = "#0b5cad", "#c44e00", "#00785a", "#8a4a7d"
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-__all__ = ["plot_class_sizes", "plot_intervals", "plot_rows"]
-
 
 def plot_intervals(
     original: ArrayLike,

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.intervals import Estimate
 
 
-__all__ = [
-    "Judged",
-    "attack_row",
-    "audit_chapter",
-    "audit_row",
-    "chapter",
-    "outcome_chapter",
-    "panel",
-    "section",
-]
-
-
 _PANEL_LEAD = "Attacks were run against what is promised here. A promise that was not broken is not proved by that."
 _STRENGTHS = {
     "exact": "every draw replayed",

@@ -11,8 +11,6 @@ from discreet.core import printed
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
 
-__all__ = ["MEANINGS", "meaning", "proof_of"]
-
 MEANINGS: dict[str, str] = {
     # Choices.
     "statement off the matroid": "Whether the stated numbers of candidates and of choices are those of the matroid.",

@@ -21,8 +21,6 @@ from discreet.submodular.methods.baselines import LazyGreedy
 if TYPE_CHECKING:
     from discreet.report.page import Chapter
 
-__all__ = ["EPSILONS", "choice_chapter", "values"]
-
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0)
 DELTA = "1e-6"
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.risk import Risk
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["chapter", "counted", "risks"]
-
 _WORDS = {
     "quasi": "quasi-identifier",
     "sensitive": "sensitive",

@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from discreet.report.page import Chapter
 
 
-__all__ = ["Demo", "build_demo", "count_demo", "traffic"]
-
-
 _COUNTED_LEAD = (
     "A census office counts households by size in every state and county. It wants to publish whole numbers that add "
     "up, and nobody who reads them should learn whether any one person was counted."

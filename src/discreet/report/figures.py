@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from discreet.plot import Curve
 
-__all__ = ["drawn", "frontier_svg", "inline_svg", "new_figure"]
-
-
 _NAMES = {
     "#1f2933": "ink",
     "#6b7580": "grey",

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from discreet.report.page import Chapter
 
 
-__all__ = ["chapter", "tables_chapter"]
-
-
 _COVERAGE = Fraction(19, 20)
 
 

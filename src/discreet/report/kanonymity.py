@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.plot import Curve
     from discreet.report.page import Chapter
 
-__all__ = ["chapter"]
-
 
 def chapter(
     made: Anonymization[Any, Any],

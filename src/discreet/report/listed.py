@@ -38,16 +38,6 @@ if TYPE_CHECKING:
     from discreet.report.page import Chapter
 
 
-__all__ = [
-    "answers_chapter",
-    "budget_chapter",
-    "comparison_chapter",
-    "frontier_chapter",
-    "risk_chapter",
-    "risk_measures",
-]
-
-
 _ANSWERS_LEAD = "{question}, from the noisy {source} without bias; {interval}. They cost nothing."
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.lrgeo import Mechanism, Region
 
-__all__ = ["chapter"]
-
 _LEAD = "A server publishes one mechanism for everybody; clients draw their reports themselves."
 
 

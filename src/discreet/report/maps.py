@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map"]
-
 
 class _Drawing(NamedTuple):
     """Sizes in a drawing, in units of its SVG."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["DesignPage", "chapter"]
-
 _REPORTS = (1, 2, 5, 10)
 """How many reports about one secret the table of strength looks at."""
 

@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-__all__ = [
-    "CHAPTERS",
-    "IN_BROWSER",
-    "Chapter",
-    "Tab",
-    "list_chapter",
-    "make_chapter",
-    "render_report",
-    "render_template",
-    "template_environment",
-    "write_report",
-]
-
 IN_BROWSER = (
     "Drop the file here: it is checked in this browser, and nothing leaves it. That is a convenience, no independence: "
     "a page can't vouch for itself, and this one came with the claim. Independence means a copy of your own, of "

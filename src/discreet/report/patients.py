@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
     from discreet.report.page import Chapter
 
-__all__ = ["loss_curves", "patient_demo"]
-
 QUASI = ("age", "sex", "zip")
 KS = (2, 3, 5, 10, 20)
 

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.contingency import RegionTables
 
-__all__ = [
-    "LevelBars",
-    "bar_chart_height",
-    "charts_of_regions",
-    "draw_bars",
-    "level_bars",
-]
-
 _COLORS = dict(zip(CLASSES, (BLUE, GREY, FAINT), strict=True))
 """Class of reliability -> color of the bar."""
 

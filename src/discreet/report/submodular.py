@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.report.page import Chapter
     from discreet.submodular.problem import Selection
 
-__all__ = ["Ground", "chapter"]
-
 _AUDITED = (
     "The verifier went over this choice. Its method was replayed, every draw of it, on a few synthetic records and all "
     "their neighbors, in search of an event that the promise does not allow: nothing private was read for that. That a "

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
     from discreet.submodular import FacilityLocation, Matroid, Selection
 
-__all__ = [
-    "audit_choice",
-    "try_choice",
-    "try_counts",
-    "try_design",
-    "try_table",
-]
-
 _SLOW_REPLAYS = frozenset({"algorithm-1"})
 """Methods whose draws take more than a few seconds to replay."""
 

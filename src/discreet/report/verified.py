@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
 
-__all__ = ["KINDS", "chapter"]
-
 Limit = tuple[str, str]
 """What is not claimed, in a few words, and the reason."""
 

@@ -14,17 +14,6 @@ from discreet.core.statements import state
 if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee, MetricDP
 
-__all__ = [
-    "distance",
-    "example_distance",
-    "factor",
-    "guess_about_a_person",
-    "guesses",
-    "promise_about_a_person",
-    "sentence",
-    "strength",
-]
-
 _LARGEST = Fraction(64)
 """Nats beyond which a factor says no more than "far apart"."""
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     Designed = RegionDesign | NoiseDesign | LatticeDesign
     Awaited = Future[Mechanism] | Future[PublishedPoints] | Future[Published]
 
-__all__ = ["create_app"]
-
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?")
 
 

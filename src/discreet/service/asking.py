@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-__all__ = ["Server"]
-
 Read = TypeVar("Read")
 
 _MOST = 64 << 20

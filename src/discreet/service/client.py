@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo import Mechanism, State
     from discreet.lrgeo.state import Source
 
-__all__ = ["Client", "Located", "Reserved"]
-
 
 @final
 @dataclass(frozen=True)

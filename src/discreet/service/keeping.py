@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
 
-__all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
-
 _MAX_FILE_BYTES = 64 << 20
 
 

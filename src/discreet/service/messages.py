@@ -21,15 +21,6 @@ from discreet.lrgeo.messages import (
     check_protocol,
 )
 
-__all__ = [
-    "HealthMessage",
-    "MechanismMessage",
-    "Message",
-    "RefusalMessage",
-    "RegionMessage",
-    "ReportMessage",
-]
-
 Digest = Annotated[str, Field(pattern=f"^{DIGEST}$", max_length=64)]
 Sentence = Annotated[str, Field(pattern=f"^{TEXT}$", max_length=500)]
 PlaceIndex = Annotated[int, Field(ge=0, le=MAX_PLACES - 1)]

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["Metrics", "Observed", "Shown", "State", "add_operations"]
-
 State = Literal["ready", "failed", "designing", "draining"]
 Shown = Literal["loopback", "any", "off"]
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
 
-__all__ = ["RecordedApplication", "TrafficRecorder", "Visited", "record"]
-
 _HOPS = {b"host", b"content-length"}
 _UNPACKED = {*_HOPS, b"content-encoding"}
 """Headers of an answer that no longer hold where its body was unpacked."""

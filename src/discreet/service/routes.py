@@ -11,18 +11,6 @@ from discreet.service.messages import Message, RefusalMessage
 from discreet.service.wire import JSON, MSGPACK, accepted, decode, encode
 from discreet.web.guard import refusal
 
-__all__ = [
-    "answer",
-    "answers",
-    "cacheable_answer",
-    "invalid",
-    "no_route",
-    "read_body",
-    "refusals",
-    "refuse",
-    "takes",
-]
-
 _PACKED = ".gzip"
 """End of the name under which caches keep a compressed answer."""
 

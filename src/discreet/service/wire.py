@@ -13,8 +13,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["JSON", "MSGPACK", "accepted", "accepts_gzip", "decode", "encode"]
-
 JSON = "application/json"
 MSGPACK = "application/msgpack"
 

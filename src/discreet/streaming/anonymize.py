@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["FileDiagnostics", "anonymize_files"]
-
 BATCH = (10_000, 1_000_000)
 """Least and largest number of rows in a batch."""
 

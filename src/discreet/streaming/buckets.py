@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["BucketWriter", "read_bucket"]
-
 _PLACE = "discreet bucket"
 """Temporary column: the bucket of a row."""
 

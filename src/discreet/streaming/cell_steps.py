@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["CELL_STEPS", "CellPlan", "cells", "persons"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

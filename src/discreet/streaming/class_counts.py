@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.streaming.plan import LargePlan
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["NUMBERS", "buckets_for", "buckets_of", "count", "numbering", "tally", "total"]
-
 TEXTS, NUMBERS, LEAST = 2, 8, 8
 """Batches of published rows for each bucket of classes, which are as many groups at worst, where groups have texts or
 are numbers, and fewest buckets: with 25 million rows of texts in 9 buckets a worker took 1.7 GB where it had 1.5, and

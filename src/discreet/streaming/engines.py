@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
-
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

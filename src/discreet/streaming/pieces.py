@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["BYTES", "Batch", "DistinctColumn", "Piece", "batches", "pieces_of", "scan_pieces"]
-
 PIECE_ROWS = 1_000_000
 """Rows of a piece, approximately."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import CodedColumn
     from discreet.streaming.pieces import Piece
 
-__all__ = ["LargePlan", "Numbered"]
-
 
 class Numbered(NamedTuple):
     """Different texts of a column, and the bits that stand for each in a word of 64 bits: which of them, and in it."""

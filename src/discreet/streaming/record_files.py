@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["RecordFiles"]
-
 ROWS = (10_000, 1_000_000)
 """Fewest and most rows of a batch or a bucket."""
 

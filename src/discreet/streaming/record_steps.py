@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["RECORD_STEPS", "RecordPlan", "added_up", "gather", "once", "scatter"]
-
 LOOKED_AT, MOST_DIFFERENT = 10_000, 0.8
 """Rows by which it is seen whether units come again nearby, and the share of different ones above which they do not."""
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["RISK_STEPS", "RiskPlan", "SensitiveValues", "added", "classes", "groups"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.streaming.record_files import RecordFiles
 
-__all__ = ["RowEngine", "bytes_in", "refuse_in_pieces"]
-
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([KMGT])i?B?", re.IGNORECASE | re.ASCII)
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 

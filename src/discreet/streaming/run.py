@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from discreet.streaming.plan import LargePlan
     from discreet.streaming.workspace import Workspace
 
-__all__ = ["FileDiagnostics", "LargeRun", "in_words", "part_memory"]
-
 
 @final
 @dataclass(frozen=True)

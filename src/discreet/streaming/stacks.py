@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Place", "TableStack", "listed", "places_of", "read_table"]
-
 
 class Place(NamedTuple):
     """Where a table stands in its file: its first byte and its length, and how many rows it has."""

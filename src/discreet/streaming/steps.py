@@ -53,9 +53,6 @@ if TYPE_CHECKING:
     from discreet.streaming.plan import LargePlan
 
 
-__all__ = ["ANONYMIZE_STEPS", "STEPS", "look_around", "perform"]
-
-
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
     """Return whether this worker reads `token` in the workspace at `folder`, and the versions of four packages here.
 

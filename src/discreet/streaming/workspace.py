@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Workspace", "workspace_in", "writing"]
-
 
 @contextmanager
 def writing() -> Iterator[None]:

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
-__all__ = ["create_studio"]
-
 MAX_FILE_BYTES = 512 << 20
 """Bytes of a file."""
 

@@ -55,22 +55,6 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = [
-    "AMOUNTS",
-    "COUNTS",
-    "KINDS",
-    "PUBLIC",
-    "TITLES",
-    "Costs",
-    "describe_levels",
-    "picture",
-    "read_promise",
-    "read_table_form",
-    "sample_rows",
-    "synthetic_sizes",
-]
-
-
 KINDS = {
     "persons": "one person; another column names the household, firm or group that they belong to",
     "units": "one household, firm or group, with a column of its size",

@@ -11,8 +11,6 @@ from discreet.core import printed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["DrawnLine", "Panel", "draw_frontier"]
-
 WIDTH, HEIGHT = 360, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 36
 

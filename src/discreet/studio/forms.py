@@ -31,28 +31,6 @@ if TYPE_CHECKING:
     from discreet.studio.reading import ColumnSummary
 
 
-__all__ = [
-    "DEMANDS",
-    "NEIGHBORS",
-    "REGION_FIELDS",
-    "ROLES",
-    "Promise",
-    "TableLayout",
-    "TypedRoles",
-    "choice_of",
-    "column_of",
-    "number_of",
-    "parts_of",
-    "read_demands",
-    "read_limit",
-    "read_promise",
-    "read_roles",
-    "regions_of",
-    "titled",
-    "whole_of",
-]
-
-
 ROLES = {
     "": "choose …",
     "drop": "identifier: left out",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["Job", "Task", "refusal", "sentence"]
-
 
 class _Seconds(NamedTuple):
     """Seconds of a job beside those of its task."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import DPGuarantee, Guarantee
 
-__all__ = ["BudgetShown", "book_of", "grant", "look", "proposed", "refuse_beyond"]
-
 
 @final
 @dataclass(frozen=True)

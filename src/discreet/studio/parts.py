@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.studio.jobs import Job
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
-__all__ = ["events_of", "on_file", "on_form", "read_form", "render"]
-
 
 async def events_of(job: Job) -> AsyncIterator[str]:
     """Yield each event of a job once, as server-sent text, until it is over; polls ten times a second.

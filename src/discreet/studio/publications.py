@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
 
-__all__ = ["add_publications"]
-
-
 def _add_publication(
     app: FastAPI,
     workspaces: OpenWorkspaces,

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["LIST", "PRIVATE", "Publication", "Publish"]
-
 PRIVATE = "private.parquet"
 """The private table in the page's folder."""
 

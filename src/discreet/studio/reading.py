@@ -38,17 +38,6 @@ if TYPE_CHECKING:
 
     from discreet.core.option_groups import OptionGroup
 
-__all__ = [
-    "LIMITS",
-    "ColumnSummary",
-    "PrivateUploadOptions",
-    "Upload",
-    "UploadOptions",
-    "describe",
-    "read_upload",
-    "upload_form",
-]
-
 
 class _UploadLimits(NamedTuple):
     """Size of a table, at most."""

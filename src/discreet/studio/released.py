@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Response
 
-__all__ = ["add_released", "make_place", "new_name", "releases_in", "removed_if_empty"]
-
 _NAME = re.compile(r"[A-Za-z0-9_-]{22}")
 
 

@@ -40,15 +40,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
 
 
-__all__ = [
-    "TABLES",
-    "describe_plan",
-    "read_categories",
-    "read_tables_form",
-    "write_categories",
-]
-
-
 _MAX_LETTERS = 1 << 20
 """Letters of the list of categories."""
 

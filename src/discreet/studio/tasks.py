@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack"]
-
 TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
 

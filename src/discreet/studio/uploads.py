@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["Uploads", "uploaded"]
-
 _FILES = re.compile(
     r"/(?P<workspace>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list|tables/categories)"
 )

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.studio.jobs import Task
     from discreet.studio.reading import ColumnSummary, Upload
 
-__all__ = ["LIMITS", "UPLOADING", "OpenWorkspace", "OpenWorkspaces", "store"]
-
 UPLOADING = "uploading-"
 """How the names of files begin that are on their way in."""
 

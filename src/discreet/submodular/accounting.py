@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Draws", "advanced", "basic", "concentrated", "one_pass", "strongest"]
-
 
 @final
 @dataclass(frozen=True)

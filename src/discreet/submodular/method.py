@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import AccountLine, ChoiceFacts
 
-__all__ = [
-    "Chosen",
-    "DrawPlan",
-    "Method",
-    "draws_in_words",
-    "law_of_draws",
-    "need_approximate",
-    "need_set_function",
-    "score_noise",
-]
-
 _SCOPES = {
     "part-sampled": " among candidates that were sampled at random",
     "subsampled": " in a secret sample of the records",

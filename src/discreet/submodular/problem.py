@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release, Unproven
 
-__all__ = [
-    "RELATIONS",
-    "RULES",
-    "AccountLine",
-    "ChoiceFacts",
-    "Independence",
-    "Selection",
-    "pair_of",
-]
-
 RELATIONS = ("add-remove-one", "replace-one")
 """Neighbors for which there are proofs here: one record is one person's."""
 

@@ -47,15 +47,6 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.method import DrawPlan, Method
 
-__all__ = [
-    "ChoiceDiagnostics",
-    "Plan",
-    "diagnose",
-    "plan",
-    "release",
-    "reproduce",
-]
-
 
 @explained("plan(candidates, matroid, dc.PureDP(1, neighbors='add-remove-one'), objective=spec)")
 def plan(

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.submodular.problem import Selection
     from discreet.submodular.release import Plan
 
-__all__ = ["EDGES", "StatedChoice", "read_matroid", "select", "state_selection"]
-
 EDGES = ("client", "candidate")
 """Columns of a file of edges."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.submodular.method import Method
 
-__all__ = ["choose_method", "facts_of", "read_candidates", "state_choice"]
-
 
 def read_candidates(candidates: object) -> tuple[Any, ...] | None:
     """Return the names of candidates as a tuple, or ``None`` if only their number is given.

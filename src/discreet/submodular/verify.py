@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee, Guarantee
     from discreet.submodular.problem import AccountLine, ChoiceFacts, Independence
 
-__all__ = ["verify", "verify_selection"]
-
 _MAX_EXPONENT = 1000
 """Largest loss as an exponent: a larger power may exceed memory, and no plan has one."""
 

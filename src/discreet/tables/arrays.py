@@ -20,8 +20,6 @@ from discreet.tables.refusals import refused
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["open_array", "read_embeddings", "read_matrix"]
-
 _DAMAGED = (
     ArithmeticError,
     EOFError,

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.options import ReadingOptions
 
-__all__ = ["COMMON_MARKS", "by_meaning", "read_cells", "recognize_missing", "replaced"]
-
 COMMON_MARKS = frozenset(
     [
         "na",

@@ -25,29 +25,6 @@ if TYPE_CHECKING:
 
     from discreet.core.errors import InvalidProblemError
 
-__all__ = [
-    "CODE",
-    "DATE_SHAPE",
-    "NUMBER",
-    "columns_at",
-    "columns_of",
-    "count_of",
-    "half_numeric",
-    "has_commas_in_numbers",
-    "holds_numbers",
-    "is_prose",
-    "labels_of",
-    "no_column",
-    "numbers_of",
-    "plain_names",
-    "present_in",
-    "refuse_unclear",
-    "refuse_unnamed",
-    "text_columns",
-    "text_holds_numbers",
-    "unclear_columns",
-]
-
 NUMBER = (
     r"^\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[iI]nf(?:inity)?|INF|NaN|nan|NAN)\s*$"
 )

@@ -13,8 +13,6 @@ from discreet.core.verified import mark_verified
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["contents", "mark_table_verified"]
-
 
 class _WithTable(Protocol):
     @property

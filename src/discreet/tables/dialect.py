@@ -27,25 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = [
-    "MARKS",
-    "SUFFIXES",
-    "UTF16",
-    "cells_of_text",
-    "first_ragged",
-    "foreign",
-    "look",
-    "mark_of",
-    "missing_file",
-    "names_in",
-    "names_of_line",
-    "refuse_rows",
-    "repeated",
-    "stored_file",
-    "text_in",
-    "why_unreadable",
-]
-
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """What may stand between cells."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.options import FileRequest
 
-__all__ = ["Labels", "labels_of", "read_foreign", "read_written_workbook", "with_whole_numbers"]
-
 
 @final
 @dataclass(frozen=True)

@@ -36,28 +36,6 @@ if TYPE_CHECKING:
 
     Table = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
-__all__ = [
-    "ROW",
-    "Table",
-    "collect",
-    "frame_of",
-    "group_sizes",
-    "has_nested_cells",
-    "is_lazy",
-    "left_out",
-    "name_rows",
-    "names_of",
-    "open_table",
-    "opened",
-    "rebuilt",
-    "records_of",
-    "refuse_nested_cells",
-    "rows_where",
-    "singled_out",
-    "text_of",
-    "without",
-]
-
 _FILES = (str, Path, UnquotedFile)
 
 ROW = "discreet row"

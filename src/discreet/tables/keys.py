@@ -57,19 +57,6 @@ if TYPE_CHECKING:
 
     Table = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
-__all__ = [
-    "check_types",
-    "distinct_keys",
-    "key_of",
-    "key_text",
-    "nth_rows",
-    "refuse_or_note",
-    "sampling_key",
-    "whole_of",
-    "with_plain_cells",
-    "write_private_note",
-]
-
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)\.0+$"
 _BLANKS = " \t\r\n"
 """Blanks that are stripped at the ends of a key."""

@@ -15,8 +15,6 @@ from discreet.core.dates import formats_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["MAX_VALUES", "Look", "look_at", "names_persons"]
-
 MAX_VALUES = 1_000
 """Different values by which a column is judged: the first thousand show its form, and matching them takes no time."""
 

@@ -6,17 +6,6 @@ from discreet.core.option_groups import OptionGroup, option
 from discreet.tables.options import ReadingOptions
 from discreet.tables.recoding import Recoding
 
-__all__ = [
-    "COLUMNS",
-    "DELIMITERS",
-    "ENCODINGS",
-    "READING",
-    "CodingOptions",
-    "FileReadingOptions",
-    "QuotesOption",
-    "RecodingOptions",
-]
-
 COLUMNS = "Columns"
 """Heading of the options about columns."""
 

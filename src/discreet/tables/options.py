@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from discreet.core.errors import InvalidProblemError
 
-__all__ = ["FileRequest", "QuotedName", "ReadingOptions", "split_names"]
-
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 

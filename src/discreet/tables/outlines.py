@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-__all__ = ["group_numbers", "list_values", "read_outline", "write_outline"]
-
 
 def read_outline(text: str, name: str) -> Tree:
     r"""Read a nested list.

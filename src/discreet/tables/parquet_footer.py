@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, final
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ColumnChunk", "Footer", "read_footer"]
-
 _MAGIC = b"PAR1"
 
 _KINDS = (

@@ -27,22 +27,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = [
-    "CONTROL_GROUPS",
-    "CellError",
-    "ReadOutcome",
-    "UnquotedFile",
-    "all_memory",
-    "cells_of_lines",
-    "free_memory",
-    "is_limited",
-    "read",
-    "reader_errors",
-    "scan",
-    "share_of_memory",
-    "try_reading",
-]
-
 CellError = csv.Error
 """Raised for lines that cannot be divided into cells; its words may quote one."""
 

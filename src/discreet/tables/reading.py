@@ -38,18 +38,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.foreign_files import Labels
 
-__all__ = [
-    "PUBLIC_SUFFIXES",
-    "as_quoted",
-    "read_labels",
-    "read_private",
-    "read_row_by_row",
-    "read_rows",
-    "read_table",
-    "read_whole",
-    "refuse_unreadable",
-]
-
 PUBLIC_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 """How the names of files of public lists, and of the tables of private releases, may end."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Typed = Sequence[str] | Mapping[str, Any]
 
-__all__ = ["CellRules", "ReadRows", "Recoding", "recode", "recorded"]
-
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _OPEN = re.compile(
     r"(?:(?P<less><=?|under )\s*)?(?P<number>[+-]?\d+(?:\.\d*)?)\s*(?P<more>\+|or more|and over|or over)?"

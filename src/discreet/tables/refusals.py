@@ -9,8 +9,6 @@ from typing import Final
 
 from discreet.core.errors import InvalidProblemError
 
-__all__ = ["EXPECTED", "WARNINGS", "refused", "warning"]
-
 EXPECTED: Final = {
     "array-format": "a .npy file of numbers, as numpy.save writes it",
     "array-no-numbers": "a table of numbers alone, one row for each point",

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = [
-    "ROLES",
-    "UNASSIGNED",
-    "AssignedRoles",
-    "Given",
-    "assign_roles",
-    "look_of",
-    "look_of_column",
-    "repeated_persons",
-    "roles_of_scan",
-]
-
 ROLES = {
     "person": "tells persons apart; not published",
     "drop": "left out",

@@ -20,8 +20,6 @@ from discreet.core.system import POSIX, is_foreign, try_lock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PREFIX", "make_private", "private_room", "remove_left_behind"]
-
 PREFIX = ".discreet-"
 """How the names of these folders begin."""
 

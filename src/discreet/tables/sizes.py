@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.parquet_footer import ColumnChunk
 
-__all__ = [
-    "BYTES",
-    "Decoded",
-    "allowed",
-    "csv_size",
-    "in_words",
-    "parquet_size",
-    "refuse_killers",
-    "refuse_large",
-    "refuse_long_text",
-]
-
 
 class BytesInMemory(NamedTuple):
     """Memory that tables take, in bytes."""

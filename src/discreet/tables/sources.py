@@ -35,16 +35,6 @@ if TYPE_CHECKING:
 
     from discreet.tables.options import FileRequest
 
-__all__ = [
-    "READABLE",
-    "STANDARD_INPUT",
-    "PlainFile",
-    "is_hive_folder",
-    "is_plain",
-    "plain_file",
-    "suffix_of",
-]
-
 STANDARD_INPUT = "-"
 """Path that stands for standard input."""
 

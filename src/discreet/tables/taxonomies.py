@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Nested = Mapping[str, "Nested"] | Iterable[str]
 
-__all__ = ["read_taxonomy", "taxonomy_of", "taxonomy_of_columns"]
-
 ROOT = "*"
 """What the top is called where it has no name."""
 

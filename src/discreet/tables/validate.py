@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from discreet.core.errors import InvalidProblemError
 
-__all__ = ["refuse_name", "refuse_nested", "refuse_times", "refuse_unwritable"]
-
 _DAY = {"d": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 """A day in each unit of time."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["WRITABLE", "bytes_of", "join_files", "store"]
-
 
 def bytes_of(
     table: pl.DataFrame, suffix: str, *, statistics: bool = True, labels: Labels | None = None

@@ -10,8 +10,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["assert_matroid"]
-
 
 def assert_matroid(
     n_elements: int, is_independent: Callable[[tuple[int, ...]], bool], *, max_elements: int = 12

@@ -17,8 +17,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["RELATIONS", "Moved", "most_moved", "neighboring_pairs", "small_data_sets"]
-
 PersonT = TypeVar("PersonT", bound=Hashable)
 
 RELATIONS = ("add-remove-one", "replace-one", "add-remove-person", "replace-person")

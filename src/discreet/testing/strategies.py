@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee, Guarantee, Neighbors
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["dp_guarantees", "guarantees", "metric_spaces", "rationals"]
-
 _NEIGHBORS = ("add-remove-one", "replace-one", "add-remove-person", "replace-person")
 
 

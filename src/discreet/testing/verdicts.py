@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Range = tuple[Fraction, Fraction]
 
-__all__ = ["DPVerdict", "assert_law", "assert_pure_dp"]
-
 
 def assert_law(
     law: Law, expected: Mapping[Any, Exact | Range] | Callable[[Any], Exact | Range]

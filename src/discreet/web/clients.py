@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Address = ipaddress.IPv4Address | ipaddress.IPv6Address
     Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-__all__ = ["HEADERS", "client_of", "is_trusted", "named_client", "networks"]
-
 HEADERS = (b"x-forwarded-for", b"forwarded")
 """Headers in which a proxy names the client."""
 

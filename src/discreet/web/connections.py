@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.web.clients import Network
 
-__all__ = ["Connection", "Crowd", "drop", "max_connections"]
-
 _LOG = logging.getLogger("discreet.service")
 
 

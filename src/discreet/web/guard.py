@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["Guard", "Limits", "Rates", "refusal"]
-
 _LOG = logging.getLogger("discreet.service")
 
 _PROTOCOL = b"discreet-protocol"

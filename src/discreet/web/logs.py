@@ -12,8 +12,6 @@ from discreet.core.faults import place_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Repetitions", "logged_by"]
-
 
 @final
 class Repetitions(logging.Filter):

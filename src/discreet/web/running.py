@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from discreet.web.clients import Network
 
-__all__ = ["bind", "serve"]
-
 _LOG = logging.getLogger("discreet.service")
 
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     Pair = tuple[int, int]
 
-__all__ = ["anchored_is_false", "channel_is_false", "mechanism_is_false"]
-
 UNITS = {"haversine": {"km", "m"}, "angular": {"rad"}}
 MOST = 40
 """Secrets up to which all pairs are compared here."""

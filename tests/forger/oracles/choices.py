@@ -29,8 +29,6 @@ from forger.oracles.channels import once
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["choice_is_false", "independent_sets"]
-
 MOST = 9
 """Elements up to which every set is tried."""
 

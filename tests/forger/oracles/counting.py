@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["costs", "counts_are_false", "depths", "measurements_are_false", "moves", "read"]
-
 PERSONS = {"add-remove-person": 1, "replace-person": 2}
 PROMISES = ("integral", "nonnegative", "consistent", "faithful")
 MOST_CELLS = 4000

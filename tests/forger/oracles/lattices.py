@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Spot = tuple[Fraction, Fraction]
 
-__all__ = ["DECIMETERS", "MOST_CELLS", "Box", "noise_is_false", "told_more"]
-
 DECIMETERS = {"km": 10_000, "m": 10}
 MOST_NODES, MOST_CELLS = 200, 12
 """Up to which all pairs are compared here."""

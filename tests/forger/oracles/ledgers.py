@@ -31,8 +31,6 @@ from forger.oracles.channels import once
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ledger_is_false", "state_is_false"]
-
 
 def ledger_is_false(path: Path, said: Any) -> str:
     """Say what is false in a ledger; `said` is what it answered: digests, and what is left by dataset."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Spot = tuple[Fraction, Fraction]
 
-__all__ = ["broken", "compare", "farther", "length", "once", "other_region", "spoken"]
-
 DECIMETERS = {"km": 10_000, "m": 10}
 SCALE = 2**20
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     Stratum = tuple[int, bool]
     Scales = dict[str, dict[Stratum, Fraction | None]]
 
-__all__ = ["region_tables_are_false", "table_costs", "table_measurements_are_false", "table_moves"]
-
 RELATIONS = ("add-remove-person", "replace-person")
 WANTED = {"laplace": ("pure-dp", "epsilon"), "gaussian": ("zero-concentrated-dp", "rho")}
 MOST_PLACES = 200

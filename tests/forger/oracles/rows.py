@@ -25,8 +25,6 @@ from forger.sealing import canonical, unpacked
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["rows_are_false"]
-
 MOST_WEIGHTS = 1000
 """Up to which all pairs are compared here."""
 

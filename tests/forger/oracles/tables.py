@@ -33,8 +33,6 @@ from forger.sealing import table_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["table_is_false"]
-
 
 def table_is_false(path: Path, _: Any) -> str:
     """Say what is false in an anonymized table, of Parquet or of text."""

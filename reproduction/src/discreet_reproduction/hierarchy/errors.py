@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import GroupSizes
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["table7", "table7_relaxed", "table7_taxis"]
-
 EPSILONS = ("0.1", "0.5", "1")
 LEVELS = ("L1 1 (10^3)", "L1 2 (10^3)", "L1 3 (10^3)")
 _PAPER = ("1, paper", "2, paper", "3, paper", "violations, paper")

@@ -13,8 +13,6 @@ from discreet_reproduction.record import Experiment
 if TYPE_CHECKING:
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["table5", "table6"]
-
 _NOISY = {"GA": 3, "NY": 0, "US": 2}
 _CHAIN = {"GA": 3, "NY": 3, "US": 2}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["TABLE_7"]
-
 _NAMES = ("m-h-r", "m-h-dp", "m-c-r", "m-c-dp", "m-c-ch", "top-down-a")
 
 _TABLE_7 = """

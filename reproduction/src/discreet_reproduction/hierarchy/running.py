@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.datasets.census import MadeCounts
 
-__all__ = ["Errors", "counted", "errors_of", "kilo"]
-
 
 @dataclass(frozen=True)
 class Errors:

@@ -15,8 +15,6 @@ from discreet.core.spaces.inputs import positive_count
 from discreet.core.tree import Tree
 from discreet.datasets.census import MadeCounts
 
-__all__ = ["made_taxi"]
-
 _ZONES = (43, 61, 1, 69, 69, 20)
 """Taxi zones of the Bronx, Brooklyn, Newark's airport, Manhattan, Queens and Staten Island."""
 

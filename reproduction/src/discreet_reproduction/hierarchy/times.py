@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import GroupSizes
     from discreet_reproduction.record import Cell, Panel, Run
 
-__all__ = ["figure7", "figure8", "windows"]
-
 _ENDLESS = frozenset({"m-h, as a program", "m-dp-op", "m-h-dp", "m-c-r"})
 """Methods whose runs may take hours, and know no limit."""
 

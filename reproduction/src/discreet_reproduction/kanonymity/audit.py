@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit_recodings"]
-
 
 def audit_recodings(request: AuditRequest) -> Audit:
     """Audit a method of :data:`~discreet.kanonymity.methods.UNPROVEN`, on small tables made by chance.

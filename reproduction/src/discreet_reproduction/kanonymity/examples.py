@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["table1", "table2", "table4", "table7", "tables5to6"]
-
 _EHR = {
     "Age": (37, 35, 36, 61, 63, 66, 63),
     "Sex": (0, 0, 0, 1, 1, 1, 1),

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["EIGHT", "FARS", "FOUR", "Instance", "census", "crashes", "fars", "health_insurance"]
-
 FARS = np.array(
     [
         [64, 2, 4, 0],

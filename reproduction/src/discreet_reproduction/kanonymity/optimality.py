@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.kanonymity.instances import Instance
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["figure2"]
-
 _METHODS = ("initial", "split-carry, S=2", "split-carry, S=3", "greedy-search", "k-member")
 
 

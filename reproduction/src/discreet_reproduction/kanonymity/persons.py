@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NAMES", "TABLE_10", "made_crashes", "made_wide", "sample_rows"]
-
 TABLE_10: dict[str, tuple[float, int, int]] = {
     "Family Unit": (0.004533004, 1, 3),
     "Family Size": (1.442669131, 2, 16),

@@ -7,20 +7,6 @@ columns, unit weights, observed bounds.
 
 from __future__ import annotations
 
-__all__ = [
-    "EXTRACT",
-    "EXTRACT_GCP",
-    "INITIAL_SETS",
-    "SORTED",
-    "SUB_PROBLEMS",
-    "TABLE_3",
-    "TABLE_4_EQUAL",
-    "TABLE_4_UNEQUAL",
-    "TABLE_7",
-    "TABLE_8",
-    "TABLE_9",
-]
-
 SORTED = (12, 1, 11, 14, 7, 10, 16, 19, 13, 6, 9, 5, 8, 2, 15, 17, 0, 4, 18, 3)
 """Table 2b: the twenty rows sorted by variance."""
 

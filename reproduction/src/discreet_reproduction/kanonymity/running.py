@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
     from discreet_reproduction.record import Cell
 
-__all__ = ["FREEFORM", "OURS", "PAPER", "draw", "measured", "warm"]
-
 PAPER: dict[str, Method] = {
     "initial": Initial(),
     "split-carry, S=2": SplitCarry(2),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["figure5", "figure6", "figure7", "figure8", "figures9to10", "rand"]
-
 _SOURCE = (
     "On the extract: what other code gave for the same algorithms on the authors' extracts; the paper prints drawings "
     "without numbers, and the extracts may not be passed on."

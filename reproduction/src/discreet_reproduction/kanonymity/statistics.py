@@ -17,8 +17,6 @@ from discreet_reproduction.record import Experiment
 if TYPE_CHECKING:
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["table3", "table8", "table9", "table10"]
-
 _MADE = "The extracts may not be passed on; without --data rows are made, whose columns have the same ranges."
 
 

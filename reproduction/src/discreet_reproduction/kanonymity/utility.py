@@ -17,8 +17,6 @@ from discreet_reproduction.record import Experiment
 if TYPE_CHECKING:
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["appendix_b", "figures3to4"]
-
 _METHODS = ("initial", "greedy-search", "k-member", "mondrian", *FREEFORM, "discreet")
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Law = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["aipo"]
-
 _PAPER = {0.2: 5.64 / 2.32, 0.6: 3.90 / 1.74, 1.0: 3.18 / 1.73, 1.6: 2.71 / 1.73}
 """AIPO's loss by its own lower bound, Rome: Table 3 of the paper and its Proposition 5."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.request import AttackRequest
     from discreet_reproduction.lrgeo.attack_messages import PublishedSession
 
-__all__ = ["attack_published"]
-
 _GAMMA, _REACH, _R_OBF, _R_EXP = 1.5, 1.5, 2.0, 1.0
 _REPEATS = 10
 

@@ -39,16 +39,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = [
-    "CostPart",
-    "PublishedSession",
-    "World",
-    "attack_center",
-    "attack_discs",
-    "attack_targets",
-    "attack_uploads",
-]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["METHODS", "audit_users", "rows_of_users"]
-
 METHODS: dict[str, Any] = {
     "frozen-scales": FrozenScales(reach=3.0, r_exp=2.0, r_obf=4.0),
     "lr-geo": LRGeo(reach=3.0, r_exp=2.0, r_obf=4.0),

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.composite import Composite, RowMethod
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["Trial", "audited_design"]
-
 _ROOM = 1e-4
 """Part of epsilon that the audit leaves for rounding to integers."""
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.instances import Places
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["composite", "figure11", "figure12"]
-
 _SHARES = (
     *("GV ratio", "GV ratio, at most (paper)", "Proposition 4.6 as printed"),
     *("mended bound", "pairs of users violated"),

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.instances import Places
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["figure6", "figure8", "figure9", "figure10", "figure13"]
-
 _FORM = ExponentialForm(1.0, 2.0, 4.0)
 _USER_SAMPLES = 5
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["FrozenScales", "Scales", "frozen_scales", "local_matrix"]
-
 _MANY = 200
 """Places from which the interior-point method is quicker."""
 

@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.lrgeo.as_published.coefficients import Centered, Prepared
 
-__all__ = [
-    "EPSILON_PER_KM",
-    "GRID_NOTE",
-    "ROME_NOTE",
-    "Places",
-    "batch",
-    "grid",
-    "places",
-    "road_tables",
-    "rome",
-    "users_of",
-]
-
 GRID_NOTE = (
     "Made squares whose streets are 1 to 1.6 times as long as they look and 20 targets, in place of the paper's roads "
     "of Rome; with --data, roads of central Rome."

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.instances import Places
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["regimes", "tables1to2"]
-
 _BLOCKS = {100: (10, 10), 200: (10, 20), 300: (15, 20), 400: (20, 20)}
 """Number of places in the paper's tables -> rows and columns of our block of its grid."""
 

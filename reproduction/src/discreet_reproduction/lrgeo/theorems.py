@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.instances import Places
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["covered_ratio", "theorems"]
-
 _COLUMNS = ("statement", "case", "quantity", "claimed (paper)", "found", "holds")
 _TINY = 1e-9
 

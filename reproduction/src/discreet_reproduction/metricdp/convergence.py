@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.metricdp.tracing import Trace
     from discreet_reproduction.record import Cell, Panel, Run
 
-__all__ = ["figures8to9", "figures10to11", "figures17to20"]
-
 _DATA = ("road", "grid", "strip", "text", "synthetic")
 _QUICK = Size(60, 10, 5, iterations=200, seconds=2)
 _FULL = Size(500, 100, 25, iterations=500, seconds=1800)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.metricdp.instances import MetricInstance
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["TABLE_3", "TABLE_4", "Solved", "run_flat", "table3", "table4"]
-
 _DATA = {"road": "Road", "grid": "Grid", "strip": "Grid", "text": "Text", "synthetic": "Syn"}
 _GAP, _CAP = 0.01, 10_000
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.metricdp.instances import MetricInstance
 
-__all__ = ["excess", "flat_program"]
-
 
 def flat_program(instance: MetricInstance) -> tuple[LinearProgram, float]:
     """Write the program down with all constraints, also implied ones; give what its costs were divided by."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["DATASETS", "NOTES", "MetricInstance", "make_instance"]
-
 EPSILON, RADIUS = 10, 2
 """The paper's defaults, per kilometer or per unit of distance."""
 

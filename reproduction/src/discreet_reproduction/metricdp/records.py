@@ -11,8 +11,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["gaussian_records", "lumpy_prior", "sample", "word_records"]
-
 _TOPICS, _MEANINGS, _DIMENSIONS, _NOISE = 60, 10, 300, 0.02
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Method
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["fit", "scaling"]
-
 _GAP = 0.01
 _METHODS: dict[str, Method | None] = {
     "discreet's choice": None,

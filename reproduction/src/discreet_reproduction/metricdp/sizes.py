@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.metricdp.instances import MetricInstance
     from discreet_reproduction.record import Cell, Panel, Run
 
-__all__ = ["TABLE_1", "figure5", "figure12", "figures13to16", "table1", "table2"]
-
 _N, _K, _M = 500, 100, 25
 _SHOWN = ("average", "largest")
 _KINDS = {"road": "Road", "grid": "Grid", "strip": "Grid", "text": "Text", "synthetic": "Syn"}

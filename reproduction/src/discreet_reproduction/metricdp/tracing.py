@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part
     from discreet_reproduction.record import Cell
 
-__all__ = ["Size", "Trace", "trace"]
-
 
 @final
 @dataclass(frozen=True)

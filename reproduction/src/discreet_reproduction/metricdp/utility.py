@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.metricdp.instances import MetricInstance
     from discreet_reproduction.record import Cell, Panel, Run
 
-__all__ = ["figure6", "figure7"]
-
 _DATA = ("road", "grid", "strip", "text", "synthetic")
 
 _REDUCTION = {"road": 47.19, "grid": 46.99, "strip": 46.99, "text": 22.49, "synthetic": 24.05}

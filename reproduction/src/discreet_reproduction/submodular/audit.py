@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit_layers"]
-
 _MAX_RECORDS = 200_000
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.record import Cell, Run
     from discreet_reproduction.submodular.instances import Instance
 
-__all__ = ["counterexamples"]
-
 Row = dict[str, "Cell"]
 
 _COLUMNS = ("statement", "instance", "quantity", "claimed (paper)", "found", "true instead")

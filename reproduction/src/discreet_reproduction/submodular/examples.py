@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.submodular import Objective
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["examples"]
-
 _PEOPLE, _ELEMENTS, _CHOSEN, _KINDS, _SEEN = 20_000, 100, 10, 3, 4
 """Sizes of the instances; the paper states none."""
 

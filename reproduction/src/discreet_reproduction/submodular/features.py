@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["features", "split_in_two"]
-
 _CHOSEN = 4
 _DELTA = "1e-5"
 _EPSILONS = (1.0, 4.0, 16.0, 64.0)

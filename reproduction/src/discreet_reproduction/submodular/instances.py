@@ -22,8 +22,6 @@ from discreet.submodular.objectives.objective import MARGINAL_BITS
 if TYPE_CHECKING:
     from discreet.submodular import Matroid, Objective
 
-__all__ = ["Instance", "crowd", "decoys", "greedy_trap", "slow_steps", "topics"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,6 @@ from discreet.core.spaces.inputs import positive_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["made_features", "made_spread"]
-
 
 def made_features(
     n: int, n_features: int, *, seed: int

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from discreet.submodular import Matroid
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["cardinality", "pickups", "two_parts"]
-
 _FILE = "uber-data-small.csv"
 _EPSILON = "0.1"
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.submodular import Matroid, Objective
 
-__all__ = ["Mean", "mean_value"]
-
 
 @final
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["theorems"]
-
 _N, _R = 100, 10
 """Ground set and rank of the columns in users."""
 

@@ -20,8 +20,6 @@ from discreet_reproduction.submodular.leanings import made_spread
 if TYPE_CHECKING:
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["spread", "topics"]
-
 _TOPICS = 3
 
 

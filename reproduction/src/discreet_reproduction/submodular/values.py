@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.submodular.problem import ChoiceFacts
     from discreet_reproduction.record import Cell, Run
 
-__all__ = ["greedy_loses", "sampling", "steps", "value"]
-
 Row = dict[str, "Cell"]
 
 DELTA = "1e-6"

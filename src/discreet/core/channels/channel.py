@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["LIMB_BITS", "Channel", "PrivacyLoss", "split_limbs"]
-
 LIMB_BITS = 62
 """Bits of a limb. A row sum of 2^62 fits a signed and an unsigned 64-bit integer, sums of rows included."""
 

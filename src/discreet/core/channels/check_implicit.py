@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["least_lift", "triangle_defect", "verify_anchored"]
-
 _FLOAT_ERROR = 256 * sys.float_info.epsilon
 """Upper bound on the relative error of a product of floats here: fewer than 64 roundings, of half an epsilon each."""
 

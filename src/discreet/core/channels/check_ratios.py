@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.core.channels.channel import Channel
 
-__all__ = ["BoundPairs", "implied_pairs", "ratio_checks", "row_sum_check"]
-
 _FLOAT_ERROR = 64 * sys.float_info.epsilon
 """Upper bound on the relative error of a product of floats here: 128 roundings, of half an epsilon each."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DECAY_DIGITS", "Decay"]
-
 _LENGTH_LIMIT = 1 << 52
 """Lengths of a space are below it."""
 

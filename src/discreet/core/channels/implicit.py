@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["LARGEST_ANCHOR", "AnchoredChannel", "Ball"]
-
 LARGEST_ANCHOR = 1 << 56
 """Anchors and weights may be as large: then the error of the exponential costs less than a unit."""
 

@@ -40,8 +40,6 @@ from discreet.core.exact import Exact, to_fraction
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["mixing_weight", "round_channel"]
-
 _LARGEST_LIFT = 1 << 38
 """Up to here the error of pairs of floats is below 1/m."""
 

@@ -16,16 +16,6 @@ from discreet.core.jit import kernel, part
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "close",
-    "implied_dense",
-    "implied_sparse",
-    "lattice_totals",
-    "spanner",
-    "spanning_forest",
-    "widest",
-]
-
 
 @kernel
 def close(D: NDArray[np.float64], block: int, width: int) -> None:

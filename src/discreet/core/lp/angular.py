@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Angular", "Block", "Cut", "split"]
-
 _EPS = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff; the factor of two covers the roundings of the error bound itself."""
 

@@ -44,15 +44,6 @@ if TYPE_CHECKING:
     from discreet.core.lp.angular import Angular, Block, Cut
     from discreet.core.lp.program import LinearProgram
 
-__all__ = [
-    "AddedRows",
-    "BendersOptions",
-    "BendersResult",
-    "BendersStep",
-    "Separator",
-    "benders",
-]
-
 
 class _Tolerances(NamedTuple):
     """What counts as zero."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.program import LinearProgram
 
-__all__ = ["dual_objective", "infeasibility", "lagrangian_bound"]
-
 _EPS = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff; the factor of two covers the roundings of the error bounds themselves."""
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.program import LinearProgram
 
-__all__ = ["BACKEND", "Options", "check", "cost_scale", "load", "read_basis", "run", "write_basis"]
-
 BACKEND = "HiGHS"
 
 Solver = Any

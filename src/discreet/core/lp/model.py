@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.solution import Basis, LPSolution
 
-__all__ = ["LinearModel"]
-
 
 class LinearModel:
     """A program loaded into the solver, to be changed and solved again from where the last solve ended.

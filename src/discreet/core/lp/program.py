@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["HIGHS", "LinearProgram"]
-
 
 class HighsDefaults(NamedTuple):
     """Thresholds of HiGHS, the defaults of its options, which mean what is written here."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.program import LinearProgram
 
-__all__ = ["Basis", "LPSolution"]
-
 
 @dataclass(frozen=True, eq=False)
 class Basis:

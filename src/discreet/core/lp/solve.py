@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from discreet.core.lp.program import LinearProgram
     from discreet.core.lp.solution import LPSolution
 
-__all__ = ["solve"]
-
 
 def solve(
     program: LinearProgram,

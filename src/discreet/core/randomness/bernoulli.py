@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
 
-__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_exps", "bernoullis"]
-
 _LARGEST_WORD = 1 << 63
 
 

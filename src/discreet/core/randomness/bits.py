@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RandomBits", "SeededBits", "SystemBits", "UniformSource", "as_bits", "is_private"]
-
 _LARGEST_STOP = 1 << 64
 _PACKED = {2: 1, 4: 2, 16: 4}
 """Bounds whose draws are packed into one byte, with the bits of each."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
 
-__all__ = ["categorical", "categoricals", "choose_between", "exponential_mechanism"]
-
 _LARGEST_TOTAL = 1 << 63
 _LARGEST_DEFICIT = (1 << 63) - 1
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
 
-__all__ = ["discrete_gaussian", "discrete_gaussians"]
-
 _LARGEST_VARIANCE = 1 << 98
 """Beyond it, noise proposed by the discrete Laplace law would leave 64 bits."""
 _CHUNK = 1 << 15

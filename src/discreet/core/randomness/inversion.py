@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["WORD_BITS", "Inversion", "exp_bracket", "scaled_product"]
-
 WORD_BITS = 62
 """Fractional bits of a number from 0 to 1 in a machine word: sums of products of halves fit 64 bits, signed
 or not."""

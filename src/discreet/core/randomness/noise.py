@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
 
-__all__ = ["discrete_laplace", "discrete_laplaces", "read_size"]
-
 _LARGEST_SCALE = 1 << 50
 """Beyond it, noise would leave 64 bits with a chance above e^-4096."""
 _CHUNK = 1 << 15

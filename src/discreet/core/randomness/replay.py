@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Step = tuple[int, int]
 
-__all__ = ["Law", "enumerate_law"]
-
 _PATIENCE = 1 << 10
 """A run is put back when it has become this much less likely than another that waits."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Adjacency", "Distances"]
-
 _MAX_EXACT_LENGTH = 2**sys.float_info.mant_dig
 """Sums of integers in float64 are exact below it."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["distance_checks"]
-
 
 class _Limits(NamedTuple):
     """Limits on the lengths, the scale and the points of a space."""

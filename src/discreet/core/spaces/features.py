@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["check_names", "coordinate_columns", "has_features", "in_degrees", "read_features"]
-
 _DEGREES = frozenset(
     {"EPSG:4326", "EPSG:4258", "EPSG:4269", "OGC:CRS84", "CRS84", "WGS84", "URN:OGC:DEF:CRS:OGC:1.3:CRS84"}
     | {"URN:OGC:DEF:CRS:EPSG::4326", "URN:OGC:DEF:CRS:OGC::CRS84"}

@@ -17,18 +17,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "EARTH_RADIUS_KM",
-    "azimuthal",
-    "great_circle",
-    "grid_centers",
-    "ground_factor",
-    "lat_lon",
-    "longest_geodesics",
-    "to_plane",
-    "unify_longitudes",
-]
-
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in kilometers: (2a + b) / 3 of the ellipsoid GRS 80."""
 

@@ -18,8 +18,6 @@ from discreet.core.spaces.lengths import TOTAL_BITS, closure, scale_for
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["edge_table", "integer_table", "point_table", "positive_count", "unit_name"]
-
 _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 """The units of metrics that have one of their own."""
 

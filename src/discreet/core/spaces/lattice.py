@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LatticeLengths"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -19,19 +19,6 @@ from discreet.core.printed import estimate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "DENSE_LIMIT",
-    "LENGTHS_AT_ONCE",
-    "TOTAL_BITS",
-    "Lengths",
-    "TableLengths",
-    "closure",
-    "dense",
-    "scale_for",
-    "tree_links",
-    "tree_pairs",
-]
-
 LENGTHS_AT_ONCE = 1 << 20
 """Pairs times coordinates that are measured at once, to bound memory."""
 

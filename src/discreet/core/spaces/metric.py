@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.plane import PlaneLengths
 
-__all__ = ["METRICS", "MetricSpace", "greedy_spanner"]
-
 METRICS = ("euclidean", "manhattan", "haversine", "angular", "hyperbolic")
 """The metrics on points."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PlaneLengths"]
-
 _EXTENT = 1 << 30
 """Steps that places may be apart along an axis: squares of distances are then below 2^62."""
 

@@ -15,8 +15,6 @@ from discreet.core.spaces.lengths import LENGTHS_AT_ONCE, dense, tree_pairs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PointLengths"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,6 @@ from discreet.core.errors import InvalidProblemError, SolverError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["transport"]
-
 
 def transport(
     supply: ArrayLike, demand: ArrayLike, source: ArrayLike, target: ArrayLike

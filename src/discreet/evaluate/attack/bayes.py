@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
 
-__all__ = [
-    "Inference",
-    "Vulnerability",
-    "bayes_vulnerability",
-    "distances_of",
-    "expected_error",
-    "g_vulnerability",
-    "infer",
-    "success_limit",
-]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 
     Law = Callable[[tuple[str, str]], Sequence[Fraction]]
 
-__all__ = [
-    "Straddle",
-    "attack_bisecting",
-    "attack_republished",
-    "attack_straddling",
-    "exact_decimal",
-    "told_apart",
-]
-
 _MEASURE = "which of two points"
 _HALF = Estimate.computed(0.5)
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["attack"]
-
 _MAX_PLACES_FOR_ALL_DRAWS, _FEWER_DRAWS = 400, 2_000
 """Places beyond which fewer reports are drawn by default: each draw of the production sampler computes a row."""
 

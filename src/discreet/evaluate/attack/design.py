@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.rows import Reporting
     from discreet.metricdp.problem import Problem
 
-__all__ = ["attack_channel"]
-
 
 def attack_channel(
     channel: Reporting,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["DEFAULT_FAILURE", "Attacked", "Finding"]
-
 DEFAULT_FAILURE = 1e-6
 """The probability with which an interval may miss by default: a verdict should not depend on luck."""
 

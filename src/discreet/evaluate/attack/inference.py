@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.attack.people import People, SeenRows
 
-__all__ = ["Inferred", "attack_inference", "compare", "share_right"]
-
-
 _NOTE = "Shares are over the known people; the intervals are for people drawn like them."
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.attack.people import People, SeenRows
 
-__all__ = ["attack_intersection"]
-
 
 def attack_intersection(
     tables: tuple[Any, Any],

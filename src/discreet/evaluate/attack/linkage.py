@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import KAnonymity
     from discreet.evaluate.attack.people import People
 
-__all__ = ["attack_linkage"]
-
 _NOTE = "Shares of people are computed over those who are known; the intervals are for people drawn like them."
 
 

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = [
-    "HasPlace",
-    "HasRequests",
-    "Request",
-    "Session",
-    "attack_repeats",
-    "attack_traffic",
-    "count_guesses",
-    "distinct_sessions",
-]
-
 
 @final
 @dataclass(frozen=True)

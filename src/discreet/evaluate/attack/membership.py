@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Read = Callable[[Any], Iterable[Hashable]]
     Run = Callable[[Any, UniformSource | None], Any]
 
-__all__ = ["attack_membership", "membership_limit"]
-
 
 def membership_limit(guarantee: DPGuarantee, *, releases: int = 1) -> float:
     r"""Bound the success of any guess between two neighboring inputs.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["People", "SeenRows", "look_up", "people_of", "secrets_of"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

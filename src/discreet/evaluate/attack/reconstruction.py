@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness import UniformSource
     from discreet.hierarchy.measure import Measured
 
-__all__ = ["attack_levels", "attack_repeated_counts", "fit_levels"]
-
 _NOTE = "Intervals are Student's over runs, and approximate."
 
 

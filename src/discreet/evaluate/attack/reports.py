@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness import UniformSource
     from discreet.evaluate.attack.rows import Reporting
 
-__all__ = [
-    "MAX_LIKELIHOODS_AT_ONCE",
-    "Guessing",
-    "attack_reports",
-    "draw_secrets",
-    "repeated_success",
-    "watch_repeated",
-]
-
 MAX_LIKELIHOODS_AT_ONCE = 1 << 22
 """Likelihoods of reports or of ways that are in memory: 32 MiB; more are computed in blocks."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
 
-__all__ = ["AttackRequest"]
-
 _REPORTS = (1, 2, 5, 10)
 
 _LIMITS = {"steps": 10_000, "trials": 10_000_000}

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from discreet.core.channels.implicit import AnchoredChannel
     from discreet.core.randomness import RandomBits
 
-__all__ = ["Reporting", "ShownRows"]
-
 
 class Reporting(Protocol):
     """A channel as an attacker uses it: its rows as floats, and its sampler."""

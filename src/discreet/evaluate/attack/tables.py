@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.request import AttackRequest
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["attack_tables"]
-
 _PRIVATE = "computed from the original: for the curator, not for publication"
 
 

@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
 
-__all__ = [
-    "attack_trajectories",
-    "forward_backward",
-    "random_walk",
-    "viterbi",
-]
-
 
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
     r"""Return the transition matrix of a person who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.

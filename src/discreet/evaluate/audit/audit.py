@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness.replay import Law
     from discreet.evaluate.audit.claims import Auditable
 
-__all__ = ["Audit", "Pair", "audit", "certified"]
-
 Strength = Literal["exact", "certified", "sampled"]
 
 _MIN_MASS = Fraction(1, 1 << 40)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.lrgeo import Region
 
-__all__ = ["audit_laws_of_points", "audit_snapped_points"]
-
 _OFFSETS = 1 << 20
 """Offsets of a point from its place, at most a hundredth of the unit."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Neighbors
     from discreet.evaluate.audit.audit import Audit
 
-__all__ = ["audit"]
-
 _CLAIMS = ("method", "epsilon", "delta", "rho", "neighbors", "k")
 
 

@@ -41,16 +41,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = [
-    "audit_channel",
-    "channel_of",
-    "find_steps",
-    "is_constrained",
-    "law_by_steps",
-    "law_of_secret",
-    "telling_pairs",
-]
-
 
 class _PairChoice(NamedTuple):
     """Limits on the pairs that an audit compares; no verdict depends on them."""

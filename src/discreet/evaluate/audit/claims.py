@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 
     Auditable = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP
 
-__all__ = [
-    "ORDERS",
-    "check_claim",
-    "least_chance",
-    "most_chance",
-    "nats_floor",
-    "rough_strength",
-    "strength",
-]
-
 ORDERS = (1, 2, 3, 4, 6, 8, 16, 32)
 """Orders of the Rényi divergences that are looked at; 1 is the divergence of Kullback and Leibler."""
 

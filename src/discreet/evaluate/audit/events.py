@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float64]
     Scores = NDArray[np.float64]
 
-__all__ = ["Event", "learn"]
-
 
 class _Limits(NamedTuple):
     """Limits on what is learned from samples; no verdict depends on them."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.evaluate.audit.claims import Auditable
 
-__all__ = ["MAX_NAMED_OUTCOMES", "Shown", "compare_laws", "law_of", "proved_delta"]
-
 _TERM_UNITS = 1 << 256
 """Units per 1 to which terms of a divergence are rounded down, so that their sum stays short."""
 MAX_NAMED_OUTCOMES = 5

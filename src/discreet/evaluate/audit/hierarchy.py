@@ -46,17 +46,6 @@ if TYPE_CHECKING:
     Changes = tuple[tuple[int, int, Fraction], ...]
     Groups = tuple[tuple[int, ...], ...]
 
-__all__ = [
-    "audit_changes",
-    "audit_counts",
-    "count_pairs",
-    "joined_law",
-    "measurements_of",
-    "number_law",
-    "published_counts",
-    "sides_of",
-]
-
 _MAX_SIZE = 3
 """Largest counted size of a unit in audited tables: there is a first, an inner and a last size beside 0."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, list[int]]
 
-__all__ = ["ATTRIBUTES", "audit_tables", "judge_tables"]
-
 DEFAULT = "local-search"
 ATTRIBUTES = (Numeric("age"), Numeric("visits"))
 """Quasi-identifiers of the tables."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit_places"]
-
 DEFAULT = "design"
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit_designs", "audited_grid"]
-
 
 def audit_designs(request: AuditRequest) -> Audit:
     """Audit a method by its name, on what it designs for a small grid of cells of 1 km.

@@ -20,8 +20,6 @@ from discreet.core.randomness import SeededBits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Ends", "NetLaws", "NetPairs", "edge_net_pairs", "random_net_pairs", "rows_of_noise"]
-
 _RANDOM_POINT_BITS, _EDGE_POINT_BITS = 12, 60
 """Bits of the place of a point in its cell: weights of random points fit int64, those of points at edges do not."""
 

@@ -39,12 +39,6 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.audit.nets import NetLaws, NetPairs
 
-__all__ = [
-    "Broken",
-    "count_broken",
-    "exceeds",
-]
-
 _FLOAT_ERROR = 32 * float(np.finfo(np.float64).eps)
 """Relative error that a comparison is granted: 64 roundings, more than twice the 28 that it may need."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee, Neighbors
     from discreet.core.randomness import UniformSource
 
-__all__ = ["AuditRequest"]
-
 _LIMITS = {"k": 1_000, "points": 10_000_000, "samples": 100_000_000}
 """Largest values; audited tables have a few thousand rows."""
 

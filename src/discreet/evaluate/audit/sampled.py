@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Run = Callable[[Any, RandomBits], object]
     Batch = Callable[[Any, int, RandomBits], Any]
 
-__all__ = ["Samples", "SamplingPlan", "draw", "stages", "try_pairs"]
-
 
 class SamplingPlan(NamedTuple):
     """How samples are taken and judged."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Records = tuple[frozenset[int], ...]
 
-__all__ = ["PlannedChoice", "audit_choices", "choice_pairs", "chosen_set", "judge_choices"]
-
 DEFAULT = "subsampled"
 _ELEMENTS = tuple(frozenset({element}) for element in range(3))
 """The elements of the ground set, each as a record that it is worth something for."""

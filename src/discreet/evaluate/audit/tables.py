@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Rows = tuple[tuple[int, int], ...]
 
-__all__ = ["TABLE_METHODS", "audit_tables"]
-
 TABLE_METHODS: dict[str, int] = {"marginals": 1, "marginals-two-rows": 2}
 """Audited method -> rows that a person may have."""
 

@@ -11,8 +11,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["likeliest_ways"]
-
 
 @kernel
 def likeliest_ways(

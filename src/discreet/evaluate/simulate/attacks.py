@@ -12,14 +12,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.request import AttackRequest
     from discreet.kanonymity.problem import Attribute
 
-__all__ = [
-    "attack_choices",
-    "attack_counts",
-    "attack_grid",
-    "attack_patients",
-    "patient_attributes",
-]
-
 _DATA = "on synthetic data"
 
 

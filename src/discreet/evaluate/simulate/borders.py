@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.evaluate.simulate.location import Record
 
-__all__ = [
-    "BORDER_MODES",
-    "BorderMode",
-    "attack_borders",
-    "audit_points",
-    "audit_service_points",
-    "laws_of",
-    "point_law",
-    "snapped_law",
-]
-
 _GRID_SIDE = 4
 """Places along a side of the grid: the fewest with borders at the edge and between inner places."""
 _METER = Fraction(1, 1000)

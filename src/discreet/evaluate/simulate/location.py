@@ -40,14 +40,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.lrgeo.points.published import PublishedPoints
 
-__all__ = [
-    "Bench",
-    "Record",
-    "RecordedService",
-    "attack_places",
-    "audit_service",
-]
-
 
 class _Scene(NamedTuple):
     """The city and the clients of a simulation."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.utility.measure import Measure
 
-__all__ = ["choices_lost", "counts_lost", "tables_lost"]
-
 
 def counts_lost(method: str, epsilon: Fraction) -> Measure:
     """Measure the absolute error of counts of the smallest regions of a synthetic census.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["choice_utility"]
-
 _NOTE = "Intervals are Student's over choices, and approximate."
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Run = Callable[[UniformSource | None], Release[RegionCounts] | Unproven[RegionCounts]]
 
-__all__ = ["BINS", "count_utility"]
-
 BINS = ((1, 9), (10, 99), (100, 999), (1000, None))
 """Ranges of true counts, both ends included, with a relative error each."""
 

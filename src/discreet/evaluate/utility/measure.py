@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["Measure", "Point", "frontier"]
-
 
 @final
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.problem.column import CodedColumn
 
-__all__ = ["information_loss", "table_utility"]
-
 
 def table_utility(
     published: Any,  # noqa: ANN401 - a dataframe or a mapping of columns

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
 
-__all__ = ["CellCounts", "centered_along"]
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.contingency.estimates import InteractionBasis
 
-__all__ = ["Siblings", "Solved", "proved", "solve"]
-
 _HALF_ULP = np.finfo(np.float64).eps / 2
 
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
     from discreet.hierarchy.contingency.weights import TableWeights
 
-__all__ = ["InteractionBasis", "Upward", "combine", "estimate", "upward"]
-
-
 _MAX_NUMBERS_AT_ONCE = 1 << 20
 """Numbers that are transformed together: they stay in a processor's cache."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     Tables = dict[Marginal, NDArray[Any]]
     Noises = Iterator[tuple[Marginal, int, int, Tables]]
 
-__all__ = ["ExactFit", "NoisePart", "estimate_held"]
-
 MAX_EXACT_NUMBERS = 1 << 22
 """Numbers of one exact fit, at most: a big integer for each takes some hundred bytes."""
 

@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.shares import RegionKinds
     from discreet.hierarchy.contingency.workload import Workload
 
-__all__ = [
-    "ExpectedError",
-    "entry_errors",
-    "expected_errors",
-    "expected_lines",
-    "expected_rows",
-]
-
 
 @final
 @dataclass(frozen=True)

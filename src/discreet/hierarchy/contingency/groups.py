@@ -18,8 +18,6 @@ from discreet.hierarchy.contingency.problem import Domain
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Grouped", "read_domain", "read_groups"]
-
 
 class Grouped(NamedTuple):
     """A coarsened attribute: of which one, its groups, the group of each category, and what is impossible."""

@@ -26,8 +26,6 @@ from discreet.core.exact import log_ceil
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ROUND_UP", "excess", "half_width", "whole_root"]
-
 _MAX_ARGUMENT = 1023 * math.log(2)
 """Beyond it hyperbolic functions leave the floats; a bound there is of no use."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     Group = tuple[float, int, float, float]
 
-__all__ = ["half_width_by_law", "log_characteristic"]
-
 
 class _Limits(NamedTuple):
     """Ranges of the sum of noises, and bounds on the errors of its computation."""

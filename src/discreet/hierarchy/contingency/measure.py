@@ -62,14 +62,6 @@ if TYPE_CHECKING:
     DPForPersons = PureDP | ZeroConcentratedDP
     Scales = Mapping[Marginal, tuple[Fraction | None, ...]]
 
-__all__ = [
-    "MeasuredTables",
-    "marginal_scales",
-    "measure",
-    "moved_by_person",
-    "noise_in_words",
-]
-
 
 def moved_by_person(
     neighbors: str,

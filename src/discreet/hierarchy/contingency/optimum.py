@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.shares import Floats, RegionKinds
     from discreet.hierarchy.contingency.workload import Workload
 
-__all__ = ["BestFrame", "best_frame", "pruned"]
-
 
 class FrameLimits(NamedTuple):
     """Measured limits of the search for marginals and their shares of the budget."""

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     DPForPersons = PureDP | ZeroConcentratedDP
     Shares = Mapping[str, Exact] | Sequence[Exact]
 
-__all__ = ["TablesPlan", "plan"]
-
 GROUPS_OF_REGIONS = (
     "Counts of groups of regions can bring the largest error nearer to that: add a column of the region list alone, "
     "in parentheses, that groups siblings with about as many regions below them, and give its level the weight 0.001."

@@ -17,8 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from discreet.hierarchy.contingency.shares import Floats, Program, RegionKinds
 
-__all__ = ["find_prices"]
-
 
 def find_prices(
     program: Program, *, steps: int = 400, tol: float = 1e-5

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["BLANK", "MOST_CELLS", "MOST_PERSONS", "Attribute", "Domain", "TableFrame"]
-
 MOST_CELLS = 1 << 20
 """Cells of a domain, at most: a region's table of so many has 8 MB."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Zeros = Literal["held", "free"]
 
-__all__ = ["TableAnswers", "query"]
-
 BOUND = (
     "the law of the noise of all measurements, from its characteristic function, or Chernoff's bound where that is "
     "shorter; rounded up"

@@ -36,16 +36,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Domain, TableFrame
     from discreet.tables.frames import Table
 
-__all__ = [
-    "CELL",
-    "PEOPLE",
-    "RecordColumns",
-    "count_cells",
-    "count_placed",
-    "keep_rows",
-    "placed_rows",
-]
-
 PEOPLE = "people"
 """Name of the private table in messages."""
 

@@ -28,15 +28,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.result import Backend
 
-__all__ = [
-    "MAX_ROWS",
-    "NO_PEOPLE",
-    "LevelGap",
-    "RegionTables",
-    "marginal_columns",
-    "refuse_many_rows",
-]
-
 MAX_ROWS = 100_000_000
 """Rows that are made of published counts, at most: some 40 bytes of memory each."""
 

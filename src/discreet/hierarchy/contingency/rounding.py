@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.estimates import InteractionBasis
     from discreet.hierarchy.contingency.problem import Domain, Marginal
 
-__all__ = [
-    "ONE",
-    "as_units",
-    "by_exchanges",
-    "chain_of",
-    "round_largest",
-    "round_root",
-]
-
 ONE = 1 << 20
 """Tables are fixed-point numbers of so many units before they are rounded: their sums and floors are exact."""
 

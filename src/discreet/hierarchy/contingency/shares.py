@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Program", "RegionKinds", "best_shares", "kinds_of", "whole_shares"]
-
 SHARE_GRAINS = (10**5, 10**7)
 """Shares of plain counts are multiples of one in so many, and those of residuals."""
 

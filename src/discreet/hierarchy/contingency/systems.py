@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     Kind = Literal["best", "whole", "floats"]
 
-__all__ = ["Step", "Subtrees", "ZeroLayout", "system_weights"]
-
 MAX_WEIGHTS = 1 << 22
 """Numbers in all matrices of one fit, at most: as Python's integers they take 150 MB."""
 

@@ -39,15 +39,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
 
-__all__ = [
-    "NOT_SHOWN",
-    "UNCHECKED",
-    "verify",
-    "verify_guarantee",
-    "verify_measured",
-    "verify_tables",
-]
-
 NOT_SHOWN = (*NOT_SHOWN_OF_COUNTS, "that no person has more rows than the record states")
 """What no table and no record can show, however they are checked."""
 

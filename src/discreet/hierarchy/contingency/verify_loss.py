@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ProvedLoss", "loss_in_words", "moved_residual", "name_of_marginal", "proved_loss"]
-
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Domain, Marginal
 
-__all__ = ["UNIT", "TableWeights", "divided", "interactions", "sum_below", "table_weights"]
-
 UNIT = 1 << 40
 """Weights are multiples of one in this many."""
 

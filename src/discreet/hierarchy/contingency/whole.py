@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import TableFrame
 
-__all__ = ["Descent", "TableMethod", "method_name", "whole", "whole_below"]
-
 
 class TableMethod(Protocol):
     """What a method is: frozen parameters, and post-processing of noisy marginals into whole tables."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.law import Group
     from discreet.hierarchy.contingency.measure import MeasuredTables
 
-__all__ = ["AnswerNoise", "Widths", "noise_of_answer"]
-
 
 class _Limits(NamedTuple):
     """Limits on the laws of answers that are computed; the rest is bounded."""

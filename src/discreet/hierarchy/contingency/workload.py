@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.hierarchy.contingency.problem import Domain, Marginal
 
-__all__ = ["LOSSES", "Workload", "read_lists", "read_workload", "unrepeated"]
-
 LOSSES: dict[str, str] = {
     "deviations": "weighted sum over tables, each the standard errors of its entries over the root of their number",
     "variance": "weighted sum of the variances of all entries",

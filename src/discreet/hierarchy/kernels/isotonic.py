@@ -12,8 +12,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["pool_floats", "pool_integers", "pool_medians"]
-
 
 @kernel
 def pool_integers(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> None:

@@ -15,8 +15,6 @@ from discreet.core.jit import kernel, part
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bends", "descend", "flows_at", "price_of", "select", "settle", "tops"]
-
 
 @part
 def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.survival import Need
 
 
-__all__ = ["BottomUp", "BottomUpCumulative", "Clipped", "RawNoisy"]
-
-
 @final
 @dataclass(frozen=True)
 class RawNoisy:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.survival import Need
 
 
-__all__ = ["HaySorted", "HayTree", "sorted_histograms"]
-
-
 @final
 @dataclass(frozen=True)
 class HayTree:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["Joint", "JointFit", "fit_jointly"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

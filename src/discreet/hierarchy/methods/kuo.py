@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.survival import Need
 
 
-__all__ = ["KuoHc", "KuoHg", "KuoNaive", "match_down"]
-
-
 @final
 @dataclass(frozen=True)
 class KuoNaive:

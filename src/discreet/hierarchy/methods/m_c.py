@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["MC"]
-
 
 @final
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["Chain"]
-
 
 @final
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["MCDP", "weighted"]
-
 
 @final
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["MCRelaxed"]
-
 
 @final
 @dataclass(frozen=True)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["MH", "integer_program"]
-
 
 @final
 @dataclass(frozen=True)

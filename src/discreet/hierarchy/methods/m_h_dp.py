@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["MHDP", "table_merge"]
-
 
 @final
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
-__all__ = ["MHRelaxed"]
-
 
 @final
 @dataclass(frozen=True)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["TopDown", "TopDownCumulative", "apportion", "top_down_b"]
-
 _WEIGHT_OF_PARENT = 1 << 20
 """The weight that holds a parent at its counts in one program for all sizes; whether it did is checked."""
 

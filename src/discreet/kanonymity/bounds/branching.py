@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.kernels.branching import OverpaidClasses
 
-__all__ = ["Separated", "repaired", "room_for", "separate"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

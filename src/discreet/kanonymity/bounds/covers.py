@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["COVERS", "Cover", "cover_of", "whole_of"]
-
 
 @final
 @dataclass(frozen=True)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel
     from discreet.kanonymity.arrays import Points
 
-__all__ = ["DualBound", "boxes_of", "costly", "rounding", "scaled"]
-
 
 @final
 @dataclass(frozen=True)

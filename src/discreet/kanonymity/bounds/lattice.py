@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.bounds.covers import Cover
     from discreet.kanonymity.kernels.shared import Lattice
 
-__all__ = ["bits_of", "lattice_of"]
-
 
 def bits_of(cover: Cover) -> int:
     """Return the number of bits that hold an atom of a column."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["LowerBound", "lower_bound"]
-
 
 @final
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.bounds.shared import Packed
 
-__all__ = ["ValueMerging", "groups_of", "taken_together"]
-
 
 def _can_merge(cover: Cover) -> bool:
     return cover.width > 1 and (cover.ends is not None or float(cover.costs.min()) == 0)

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.kernels.shared import Lattice
     from discreet.kanonymity.problem import CodedColumn, Problem
 
-__all__ = ["SHARED", "AtomPlaces", "Packed", "Shared", "ceilings_of", "summed"]
-
 
 @final
 @dataclass(frozen=True)

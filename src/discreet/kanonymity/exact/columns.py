@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.exact.pricing import Pricer, Pricing
 
-__all__ = ["TOLERANCES", "ExactTolerances", "Pool", "Relaxed", "incidence", "relax"]
-
 
 class ExactTolerances(NamedTuple):
     """Rounding errors that the search for an optimum allows for."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-__all__ = ["CUTS", "NO_CUTS", "half", "rows_of", "violated"]
-
 NO_CUTS = np.empty((0, 3), dtype=np.int32)
 
 

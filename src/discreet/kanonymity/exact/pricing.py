@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Pricer", "Pricing"]
-
 TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 """Twice the unit of rounding."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel, LPSolution
     from discreet.kanonymity.candidate import SearchLimits
 
-__all__ = ["RELATIVE_TOLERANCE", "Listed", "Settled", "settle"]
-
 RELATIVE_TOLERANCE = 5 * TOLERANCES.relaxation
 """Relative distance of a bound to the best loss at which a branch is left."""
 

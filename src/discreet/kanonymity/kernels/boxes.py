@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = [
-    "Growth",
-    "code_of",
-    "crowded",
-    "extend",
-    "grow",
-    "nearest_in_order",
-    "nearest_points",
-    "pair_cost",
-    "span",
-    "start_growth",
-]
-
 
 @inlined
 def code_of(A: Arrays, p: int, a: int) -> int:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays, BranchLimits
 
-__all__ = ["OverpaidClasses", "branches"]
-
 BITS_PER_SET = np.iinfo(np.int64).bits - 1
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
 

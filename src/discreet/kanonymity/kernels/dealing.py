@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.packed import RowLayout
 
-__all__ = ["deal_rows", "label_runs", "route_rows"]
-
 
 @kernel
 def label_runs(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.arrays import Arrays
     from discreet.kanonymity.demand import Wanted
 
-__all__ = ["improve_diverse"]
-
 
 @part
 def _chain(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.arrays import Arrays
     from discreet.kanonymity.demand import Wanted
 
-__all__ = ["exchange", "grow_diverse", "holds", "part_holds"]
-
 
 @kernel
 def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:

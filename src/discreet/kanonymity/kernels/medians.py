@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["MedianParts", "cut_at_medians", "start_parts"]
-
 
 class MedianParts(NamedTuple):
     """Parts that may be cut: rows ``rows[stack[d, 0] : stack[d, 1]]`` for each d below ``counts[0]``.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["PricedClasses", "Room", "all_pairs", "price", "room_for", "triples"]
-
 
 class Room(NamedTuple):
     """Scratch memory of one search for classes of up to ``D = 2k - 1`` rows; row d is for depth d, of d + 1 rows.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["below", "part_costs", "polish", "recut", "regrow"]
-
 
 @part
 def below(draw: NDArray[np.int64], n: int) -> int:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["Cuts", "cut_rows", "runs_of", "start_cuts"]
-
 
 class Cuts(NamedTuple):
     """The best cuts of the first rows of an order.

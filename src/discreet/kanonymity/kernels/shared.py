@@ -20,8 +20,6 @@ from discreet.core.jit import expanded, inlined, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Lattice", "deal_atoms", "descend", "descend_below", "packed"]
-
 LISTED, INTERVALS, SETS = range(3)
 """What the cells of the last column are: listed, all intervals, or all sets."""
 

@@ -11,8 +11,6 @@ from discreet.core.jit import part
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["sort_by", "sort_up"]
-
 INSERTION_SORT_LENGTH = 16
 """Numbers of a run that is sorted by insertion, which takes fewer steps than merging or dividing a short run."""
 

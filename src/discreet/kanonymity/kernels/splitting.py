@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.demand import Wanted
     from discreet.kanonymity.packed import RowLayout
 
-__all__ = [
-    "GROUP",
-    "PackedTable",
-    "Rules",
-    "SplitRoom",
-    "rank_splits",
-    "room_for_rows",
-    "split_node",
-]
-
 TRIED, IN_TRIALS = 0, 1
 """Rows of `ranked` in :class:`Scratch`: the splits of a node that is split, and of nodes of a greedy run below it."""
 

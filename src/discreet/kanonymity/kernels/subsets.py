@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["Subsets", "best_partition", "least_loss", "room_for"]
-
 
 class Subsets(NamedTuple):
     """Room for the subsets of at most so many rows, and which of them may be classes.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.kernels.splitting import PackedTable, Rules, SplitRoom
 
-__all__ = ["split_nodes"]
-
 
 @inlined
 def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["NearTable", "SearchState", "improve"]
-
 
 class NearTable(NamedTuple):
     """Rows and points: row r is at ``point[r]``; rows of point p are ``rows[first[p] : first[p + 1]]``.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FullDomain", "levels_of"]
-
 
 @final
 @dataclass(frozen=True)

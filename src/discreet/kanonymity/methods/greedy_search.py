@@ -26,8 +26,6 @@ from discreet.kanonymity.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GreedySearch", "evaluations"]
-
 
 @final
 @dataclass(frozen=True)

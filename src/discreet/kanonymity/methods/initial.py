@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Initial", "initial_sizes", "variance_columns", "variance_order"]
-
 
 @final
 @dataclass(frozen=True)

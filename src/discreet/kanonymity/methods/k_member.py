@@ -20,8 +20,6 @@ from discreet.kanonymity.methods.greedy_search import grown
 if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["KMember"]
-
 
 @final
 @dataclass(frozen=True)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["LocalSearch", "split_large"]
-
 NOTE = "Unions of near classes were partitioned anew."
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["PairProgram"]
-
 
 @final
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ from discreet.kanonymity.search.parts import SPLITTING
 if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Mondrian"]
-
 ROWS_BETWEEN_CLOCK_READS = SPLITTING.rows_between_clock_reads // 10
 """Rows between two looks at the clock, a part more at most: a row takes ten times as long as in splitting."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.exact.pricing import Pricing
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["SetPartitioning"]
-
 
 @final
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Segmentation", "segmented"]
-
 
 @final
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BubbleCarry", "SplitCarry", "SubProblem", "solve_rows"]
-
 
 def _few_rounds(rounds: int = 300) -> LocalSearch:
     """Return a search of few unions for a block, which a time limit ends and is not filled by."""

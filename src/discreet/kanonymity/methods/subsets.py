@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.kernels.subsets import Subsets
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["SubsetProgram", "optimum_of"]
-
 
 @final
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["TopDown", "classes_of_rows"]
-
 NOTE = "Rows were split top-down, each node where a split gains most for what it spends."
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["LOSSES", "CodedColumn", "code_column"]
-
 LOSSES = ("ncp", "ncp-printed", "range", "taxonomy", "arx-loss", "one-hot")
 """Names of the information losses that are optimized; each is a sum over cells."""
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Dates",
-    "Leveled",
-    "Levels",
-    "Prefixes",
-    "Rounded",
-    "check_weight",
-    "leveled",
-    "spans_of",
-]
-
 CALENDAR = ("day", "month", "quarter", "year", "5 years", "10 years")
 """Levels of a calendar, from the finest."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Beyond", "Rank", "Values", "different", "rank_of", "values_of_column"]
-
 Rank = tuple[int, Any, str]
 """A place in the order of values: numbers, then missing ones, NaN, and other values by their text."""
 

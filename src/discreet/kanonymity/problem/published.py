@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem.column import CodedColumn
 
-__all__ = ["Cells", "column_of", "joined", "names_in", "numbered", "values_in"]
-
 LARGEST_INTEGER = int(np.iinfo(np.int64).max) // 2
 """What a number of 64 bits holds, with room to spare."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem.attributes import Attribute
 
-__all__ = ["Boxes", "Problem"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.demand import Wanted
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Diverse"]
-
 
 @final
 @dataclass(frozen=True)

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.arrays import Arrays, Points
     from discreet.kanonymity.kernels.unions import NearTable, SearchState
 
-__all__ = [
-    "LOCAL",
-    "Union",
-    "search_shared",
-    "sides",
-    "state_of",
-    "unions_for",
-    "work",
-]
-
 
 @final
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute, CodedColumn
     from discreet.kanonymity.search.search import Found
 
-__all__ = ["Population", "cover", "kinds_for", "search_mapped"]
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Failing = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 
-__all__ = ["merge_failing"]
-
 
 def merge_failing(
     problem: Problem,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["cardinality_columns", "hilbert_order", "several_orders", "snake_order"]
-
 
 def several_orders(
     problem: Problem, most_columns: int = 6

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["Rows", "rules_for", "split_part", "split_parts"]
-
 
 @final
 @dataclass(frozen=True)

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import CandidateClasses, Method
     from discreet.kanonymity.demand import Demand
 
-__all__ = ["Found", "SearchStep", "search"]
-
 
 @final
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["leave_out"]
-
 
 def leave_out(
     problem: Problem, labels: NDArray[np.int32], k: int, most: int, rounds: int = 10

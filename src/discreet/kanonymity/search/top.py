@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["TOP", "Top", "first_splits", "join_small", "sampled"]
-
 
 @final
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.metricdp import Problem
     from discreet.metricdp.part import PartLimits
 
-__all__ = ["ClosedForm"]
-
 
 @final
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from discreet.metricdp import Problem
     from discreet.metricdp.part import PartLimits
 
-__all__ = ["Tails"]
-
 
 @final
 @dataclass(frozen=True)

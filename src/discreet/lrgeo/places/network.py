@@ -15,8 +15,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Edges", "read_edges", "read_nodes"]
-
 _WKT = re.compile(r"\s*LINESTRING\s*\(([^()]*)\)\s*", re.IGNORECASE)
 
 

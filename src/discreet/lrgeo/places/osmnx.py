@@ -11,8 +11,6 @@ from typing import Any
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.features import in_degrees
 
-__all__ = ["street_tables"]
-
 _Tables = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 _EXAMPLE = "a graph of OSMnx, such as osmnx.graph_from_place('Rome, Italy', network_type='drive')"
 

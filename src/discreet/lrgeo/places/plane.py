@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import MetricDP
 
-__all__ = [
-    "DEGREE",
-    "PER_UNIT",
-    "cosine_for",
-    "on_the_ground",
-    "plane_to_sphere",
-    "sphere_to_plane",
-]
-
 PER_UNIT = {"km": 10_000, "m": 10}
 """Decimeters in a unit."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["Region"]
-
 _LARGEST = 1 << 30
 """Decimeters east or north of the origin, at most."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Placed", "Roads", "place_on_roads"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,6 @@ from discreet.lrgeo.places.plane import PER_UNIT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["per_unit", "space_of"]
-
 
 def per_unit(unit: str) -> int:
     """Return the number of decimeters in a unit.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["FORMS", "PointClient", "read_published", "refuse_unreleased"]
-
 FORMS: dict[str, type[PublishedPoints]] = {
     one.FORM: one for one in (NoiseMechanism, LatticeMechanism)
 }

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.lrgeo.places.region import Region
 
-__all__ = ["POINT_METHODS", "design_every_point"]
-
 POINT_METHODS = ("noise", "table")
 """The names of methods for every point."""
 

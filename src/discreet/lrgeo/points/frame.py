@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PER_DEGREE", "SCALE", "PointFrame", "read_decimal", "region_digest"]
-
 SCALE = 1 << 20
 """What the factors of the map are multiplied by, so that they are integers."""
 

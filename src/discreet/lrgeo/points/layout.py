@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["cell_sides", "plane_of", "region_of", "report_texts"]
-
 
 def plane_of(region: Region, side: int | None = None) -> tuple[PointFrame, NDArray[np.int64], int]:
     """Return the frame of a region and its envelope, its places there ``(K, 2)`` int64, and the reach, in decimeters.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.lrgeo.places.region import Region
 
-__all__ = ["costs_of_region", "design_many_places", "has_noise"]
-
 _GROUND_FACTOR = Fraction(10045, 10000)
 """Upper bound on the ratio of a geodesic of WGS 84 to the great circle: the largest radius of curvature to the mean."""
 

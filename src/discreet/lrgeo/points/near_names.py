@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.net import ControlNet
     from discreet.metricdp.costs import ImplicitCosts
 
-__all__ = ["Surroundings", "coordinates_of", "name_by_medians"]
-
 
 class Surroundings(NamedTuple):
     """How far around a node or a place is looked, and how often a median is improved.

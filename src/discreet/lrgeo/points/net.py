@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     Point = tuple[Fraction, Fraction]
 
-__all__ = ["ControlNet", "NetSpot", "one_of"]
-
 _FARTHEST = 1 << 30
 """Decimeters, as for places."""
 

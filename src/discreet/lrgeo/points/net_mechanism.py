@@ -44,8 +44,6 @@ if TYPE_CHECKING:
         tuple[int, int],
     ]
 
-__all__ = ["NetDesign", "OnNet", "PublishedNet", "plane_and_net", "read_pair"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class OnNet(EveryPoint):

@@ -35,8 +35,6 @@ from discreet.metricdp.primal_dual.iterate import run_pieces
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NET_BITS", "mend_net", "round_net"]
-
 NET_BITS = 48
 """Bits of the sum of a row: six bytes a weight, and exact doubles in JavaScript."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NetIterate"]
-
 
 class _Tuning(NamedTuple):
     """Parameters of the steps; those of restarts are as in :mod:`discreet.metricdp.primal_dual.iterate`.

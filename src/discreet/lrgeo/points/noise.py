@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["NoiseMechanism", "NoiseRows"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NoiseRows(OnNet):

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.frame import PointFrame
     from discreet.metricdp import Problem
 
-__all__ = ["NoiseDesign", "design_noise"]
-
 METHOD = "noise, reports renamed"
 
 _RATES = (*(Fraction(1, over) for over in (32, 16, 8, 6, 4, 3, 2)), Fraction(3, 4), Fraction(1))

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["WEIGHT_SUM_BITS", "noise_table"]
-
 WEIGHT_SUM_BITS = MOST_BITS
 """Bits of the sum of the noise: as many as its verifier allows."""
 

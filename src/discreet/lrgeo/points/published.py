@@ -33,15 +33,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.verify_noise import ClaimedNoise
     from discreet.lrgeo.points.verify_table import ClaimedTable
 
-__all__ = [
-    "EveryPoint",
-    "PublishedPoints",
-    "check_texts",
-    "read_bound",
-    "relative",
-    "write_bound",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class EveryPoint(abc.ABC):

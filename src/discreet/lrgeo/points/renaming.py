@@ -20,8 +20,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RENAMING", "Renamed", "renamed"]
-
 
 class _Tuning(NamedTuple):
     """Limits of the comparison of reports."""

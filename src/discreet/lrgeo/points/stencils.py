@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Stencils", "gradients", "slack", "stencils"]
-
 _POINTS_PER_NODE = 6
 """Control points that a node looks at, at most: two times three."""
 

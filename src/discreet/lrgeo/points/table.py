@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["LatticeMechanism", "LatticeRows"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LatticeRows(OnNet):

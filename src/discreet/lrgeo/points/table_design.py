@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.frame import PointFrame
     from discreet.metricdp import Problem
 
-__all__ = ["LatticeDesign", "design_table"]
-
 METHOD = "rows on a net, cone-primal-dual"
 
 _RATES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))

@@ -14,8 +14,6 @@ from discreet.lrgeo.points.verify_table import ClaimedTable, verify_table
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
 
-__all__ = ["ClaimedNoise", "ClaimedTable", "verify"]
-
 
 def verify(claimed: ClaimedNoise | ClaimedTable) -> Certificate:
     """Verify a mechanism for every point, in exact integers.

@@ -22,8 +22,6 @@ from discreet.core.guarantee import MetricDP, PointScope
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_BITS", "Claimed", "check_claims", "check_none", "count_violations"]
-
 _DECIMETERS = {"km": 10_000, "m": 10}
 """In a unit."""
 

@@ -43,8 +43,6 @@ from discreet.lrgeo.points.verify_claims import Claimed, check_claims, check_non
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_NODES", "ClaimedNoise", "verify_noise"]
-
 MOST_NODES = 1 << 22
 """Of a torus: five arrays of them are held while it is verified."""
 

@@ -38,8 +38,6 @@ from discreet.lrgeo.points.verify_claims import Claimed, check_claims, check_non
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClaimedTable", "verify_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClaimedTable(Claimed):

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["prices_of_blocks"]
-
-
 def prices_of_blocks(
     part: Part, labels: NDArray[np.int64], limits: PartLimits, *, far: float = np.inf
 ) -> Multipliers:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["Multipliers", "lower_bound", "route_demands", "row_levels", "sum_of_levels"]
-
 _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff; the factor of two covers the roundings of the error bound itself."""
 

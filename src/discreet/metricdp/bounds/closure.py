@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ALL_SWEEPS", "COLUMNS_PER_PASS", "close_columns", "close_over_all_pairs", "in_threads"]
-
 _COLUMNS_PER_STRIP, _STRIPS_PER_PIECE = 8, 4
 """Columns of a strip, which are copied together, and strips of a piece of work."""
 

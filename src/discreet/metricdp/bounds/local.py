@@ -38,18 +38,6 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.core.spaces.lengths import Lengths
 
-__all__ = [
-    "TUNING",
-    "CostsInBlocks",
-    "LocalBound",
-    "Plan",
-    "Tuning",
-    "length_table",
-    "local_bound",
-    "near_groups",
-    "priceable",
-]
-
 _REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
 """Reports of a tile: few blocks, so that reach and constraints suit all of them."""
 

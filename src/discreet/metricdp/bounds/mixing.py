@@ -28,8 +28,6 @@ from discreet.metricdp.bounds.closure import COLUMNS_PER_PASS, close_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["mix_with_private"]
-
 
 def mix_with_private(
     table: NDArray[np.float64],

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part
 
-__all__ = ["pair_prices"]
-
 _ENTRIES_PER_BLOCK = 1 << 20
 """Entries of a block of rows, to bound memory."""
 

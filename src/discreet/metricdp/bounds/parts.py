@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["bound_by_parts"]
-
 
 class _Tuning(NamedTuple):
     """Size and surroundings of a part, and when its steps end."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.costs import ImplicitCosts
 
-__all__ = ["rename_reports"]
-
 _WEIGHED_NATS, _CANDIDATE_NATS = 9.0, 3.0
 """Nats from a report's center to the secrets with weighed costs, and to its candidate names. On 900
 random points and on a grid, half a nat and a skewed prior, the best names of all secrets lost 9 and 7 % less than the

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["Repaired", "repair"]
-
 _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK = 64, 512
 """Pivots and columns of a block in the closure of a matrix of lengths."""
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     Operator = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["TailDesign", "expected_loss", "tail_channel"]
-
 _TOTALS_SHARES = tuple(Fraction(1, share) for share in (40, 25, 20, 16, 12, 8, 5, 3))
 """Candidate shares of epsilon for the row totals, ascending."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.kernels.sizes import StepSizes
 
-__all__ = ["ArcArrays", "PointArrays", "most_violated", "step_on_arcs"]
-
 _LEAST = np.float32(1e-30)
 
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["add_prices", "mark_priced"]
-
 
 @part
 def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int32]) -> int:

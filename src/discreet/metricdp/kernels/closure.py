@@ -11,8 +11,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["raise_columns"]
-
 
 @kernel
 def raise_columns(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one

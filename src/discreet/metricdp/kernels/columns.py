@@ -11,8 +11,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["farthest_apart", "raise_over_all", "swept_tails"]
-
 
 @kernel
 def raise_over_all(

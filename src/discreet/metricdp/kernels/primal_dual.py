@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.kernels.sizes import StepSizes
 
-__all__ = [
-    "BlockArrays",
-    "Constraints",
-    "anchor",
-    "anchor_prices",
-    "flows",
-    "largest_value",
-    "list_prices",
-    "step",
-]
-
 
 class BlockArrays(NamedTuple):
     """Variables, multipliers and scales of a tile in blocks of 16 reports.

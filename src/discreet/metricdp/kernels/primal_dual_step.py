@@ -17,8 +17,6 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["move", "pull", "push"]
-
 _SMALLEST_NORMAL_PRODUCT = np.float32(1e-30)
 """Magnitude below which a value is taken for 0: its products would be subnormal, which take a hundred times as long."""
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["REPORTS_PER_BLOCK", "StepSizes"]
-
 REPORTS_PER_BLOCK = 16
 """Reports of a block: as many float32 numbers fill the widest vector register in use, of 512 bits, and a cache line."""
 

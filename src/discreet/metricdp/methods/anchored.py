@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["Anchored", "Answer", "anchored_blocks"]
-
 _MAX_ROW_ERROR, _ROUND_TIME_FACTOR = 1e-5, 1.1
 """Largest row error of a later round that is a candidate, and its expected time in units of the round before."""
 

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part
     from discreet.metricdp.problem import Problem
 
-__all__ = [
-    "BestConstant",
-    "Exponential",
-    "PlanarLaplace",
-    "Uniform",
-    "baseline_matrix",
-    "bayes_remap",
-    "nearest_output_floor",
-]
-
-
 _NODES_PER_PANEL, _NODES_PER_FLAT_PANEL = 12, 4
 """Nodes of Gauss's rule on a panel, and on a panel over which the integrand hardly varies."""
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.boundary import Chains, Layout
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["Benders"]
-
 
 class _Limits(NamedTuple):
     """Fixed numbers, so that the same input gives the same design."""

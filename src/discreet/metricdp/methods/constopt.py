@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["ConstOPT"]
-
 _MAX_ROWS = 2_000_000
 """Rows beyond which the program is not built: at 1,200 bytes a row HiGHS takes 2.4 GB for it."""
 

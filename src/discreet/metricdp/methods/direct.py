@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["Direct", "constraint_matrix", "priced_edges", "program_rows", "ratio_prices"]
-
 LARGEST_EXPONENT = 20.0
 """Nats beyond which a constraint is left out of the program: the other terms of its rows would be below the solver's
 tolerance. Leaving it out relaxes the program, so that prices stay valid; the repair keeps all constraints."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["TailsAndHub"]
-
 
 class _Limits(NamedTuple):
     """Limits on the programs."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["MIN_PROBABILITY", "Kernel"]
-
 MIN_PROBABILITY = 1e-280
 """Least probability in a used column, against underflow: the maximum of a column and a constant is private, too."""
 

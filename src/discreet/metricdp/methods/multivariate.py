@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["MultivariateLaplace"]
-
 _PAIRS_PER_BLOCK = 1 << 22
 """Pairs of a direction and a word in a block, to bound memory."""
 

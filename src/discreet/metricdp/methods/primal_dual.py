@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["PrimalDual"]
-
 
 class _Tuning(NamedTuple):
     """When bound and channel are evaluated, mended and offered: chosen on families of 225 to 2,000 secrets."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Candidate, Method, Part, PartLimits
 
-__all__ = ["Remapped", "exponential_remap", "planar_laplace_remap", "rename_columns"]
-
 
 @final
 @dataclass(frozen=True)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Candidate, Part, PartLimits
 
-__all__ = ["Spanner"]
-
 
 @final
 @dataclass(frozen=True)

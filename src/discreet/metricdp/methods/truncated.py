@@ -29,8 +29,6 @@ from discreet.metricdp.part import Candidate
 if TYPE_CHECKING:
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["TruncatedExponential"]
-
 
 @final
 @dataclass(frozen=True)

@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "LEAST_ENTRY",
-    "LEAST_PRICE",
-    "TileState",
-    "aligned_zeros",
-    "balance_weight",
-    "follows_distance",
-    "from_blocks",
-    "is_restart_due",
-    "run_pieces",
-    "to_blocks",
-    "unit_changes",
-]
-
 _BALANCED_WEIGHT_LIMITS = 0.02, 100.0
 """Limits on the primal weight after it is balanced."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["fill_rows", "mend", "mend_over_all_pairs", "raise_columns", "raise_once"]
-
 
 class _Rounds(NamedTuple):
     """Rounds of mending: their limits and their powers."""

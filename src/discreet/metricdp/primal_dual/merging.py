@@ -17,8 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["merge_reports"]
-
 
 def merge_reports(
     matrix: NDArray[np.float64],

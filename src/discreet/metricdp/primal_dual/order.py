@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.lengths import Lengths
 
-__all__ = ["OrderedProgram", "order_by_nearness"]
-
 
 def order_by_nearness(lengths: NDArray[np.int64], *, leaf: int = 8) -> NDArray[np.int64]:
     """Return an order of the secrets by halving: each half is nearer to one of two distant secrets.

@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = [
-    "has_sparse_spanner",
-    "is_dense",
-    "seconds_for_spanner",
-    "spanner_for_steps",
-]
-
 
 class _Tuning(NamedTuple):
     """Limits on the edges of spanners, and their time."""

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.primal_dual.arcs import ArcTile
 
-__all__ = ["Tile", "TiledIterate", "bytes_of"]
-
 _FIRST_WEIGHT_LIMITS = 0.2, 100.0
 """Limits on the primal weight until it is balanced."""
 

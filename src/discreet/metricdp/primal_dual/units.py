@@ -10,14 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "common_factor",
-    "convert_multipliers",
-    "euclidean_norm",
-    "new_units",
-    "steps_before_new_units",
-]
-
 _STEPS_BEFORE_NEW_UNITS = (50.0, 150.0)
 """Steps after which variables get new units, for 1,000 secrets and as the root of their number for others. Twelve
 families of 225 secrets, half a nat to two, 1 %, entries of a ten-thousandth or more: fewer steps on each than without;

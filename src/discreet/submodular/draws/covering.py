@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["covering", "exact_marginals", "pipage", "ranks", "set_values"]
-
 
 def ranks(matroid: Matroid, *, max_elements: int = 8) -> list[int]:
     """Return the rank of every subset: entry ``mask`` is that of the elements whose bits are set; ``2^n`` entries.

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     Scorer = Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], Fraction]]
 
-__all__ = ["Rounds", "in_units", "marginals", "sampled_marginals", "swap_round"]
-
 
 def marginals(
     objective: Objective, x: NDArray[np.int64], parts: int, samples: int, bits: RandomBits

@@ -42,15 +42,6 @@ if TYPE_CHECKING:
 
     Among = Callable[[int, tuple[int, ...], NDArray[np.int64]], NDArray[np.int64]]
 
-__all__ = [
-    "Drawer",
-    "FreshGains",
-    "GreedyDraws",
-    "LazyThinning",
-    "grow",
-    "subset",
-]
-
 
 @final
 class LazyThinning:

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = [
-    "ONE",
-    "ZERO",
-    "Interval",
-    "add",
-    "choose",
-    "divide",
-    "exponential",
-    "multiply",
-]
-
 Interval = tuple[int, int, int]
 
 ZERO: Interval = (0, 0, 0)

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.matroids.representable import GraphicMatroid
 
-__all__ = ["NESTED", "TV_BITS", "draw_forest", "draw_nested_base", "walk_base", "walk_steps"]
-
 NESTED = (UniformMatroid, PartitionMatroid, LaminarMatroid)
 """Matroids whose bases this module draws."""
 

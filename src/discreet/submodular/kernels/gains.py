@@ -13,17 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "concave_gains",
-    "cover_keep",
-    "cover_marginals",
-    "covered_gains",
-    "facility_gains",
-    "facility_marginals",
-    "popcount",
-    "weighted_gains",
-]
-
 
 @kernel
 def facility_gains(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["IndependentSet", "Matroid"]
-
 
 class IndependentSet(ABC):
     """An independent set that grows, and the mask of the elements that can be added."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LaminarMatroid", "PartitionMatroid", "UniformMatroid"]
-
 
 @final
 class UniformMatroid(Matroid):

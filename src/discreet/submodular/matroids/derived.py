@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Contraction", "DirectSum", "Dual", "Truncation"]
-
 
 @final
 class Truncation(Matroid):

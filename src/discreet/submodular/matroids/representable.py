@@ -19,8 +19,6 @@ from discreet.submodular.matroids.base import IndependentSet, Matroid, count, gr
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GraphicMatroid", "LinearMatroid", "TransversalMatroid"]
-
 
 @final
 class GraphicMatroid(Matroid):

@@ -23,8 +23,6 @@ from discreet.submodular.matroids.representable import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["matroid_from_dict", "matroid_to_dict"]
-
 
 class _Limits(NamedTuple):
     """Largest matroids that a file may describe: a few bytes of it may stand for much memory."""

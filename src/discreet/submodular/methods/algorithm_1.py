@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Algorithm1"]
-
 
 @final
 @dataclass(frozen=True, init=False)

@@ -11,8 +11,6 @@ from typing import ClassVar, final
 
 from discreet.submodular.draws.growing import GreedyDraws
 
-__all__ = ["Algorithm3"]
-
 
 @final
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Algorithm4"]
-
 _FALSE = WITHOUT_GUARANTEE["algorithm-4-as-published"].why_none
 
 _GREEDY_COEFFICIENT = Fraction(1 << 20)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["BadanidiyuruVondrak"]
-
 
 @final
 @dataclass(frozen=True)

@@ -40,16 +40,6 @@ if TYPE_CHECKING:
 
     OnDraw = Callable[[int], None]
 
-__all__ = [
-    "ContinuousGreedy",
-    "Greedy",
-    "LazyGreedy",
-    "RandomBase",
-    "StochasticGreedy",
-    "fits",
-    "heaviest_base",
-]
-
 
 def fits(objective: Objective, matroid: Matroid) -> None:
     """Raise InvalidProblemError unless a function and a matroid have as many elements and are of these types."""

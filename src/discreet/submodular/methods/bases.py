@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["BaseContinuousGreedy", "MeasuredContinuousGreedy", "draw_base", "has_exact_sampler"]
-
 
 def has_exact_sampler(matroid: Matroid) -> bool:
     """Whether bases of a matroid can be drawn with exactly the exponential mechanism's law.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Gupta"]
-
 
 @final
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Mitrovic"]
-
 
 @final
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["Optimum", "optimum", "upper_bound"]
-
 _SOLVER_ERROR = 1e-6
 """Relative and absolute error of the solver's bound: its tolerances, since no proof comes with the bound."""
 

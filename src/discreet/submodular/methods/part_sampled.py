@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["PartSampled", "SampledCandidates", "candidate_count", "parts_of"]
-
 
 def candidate_count(unused: int, left: int, rank: int, gamma: Fraction) -> int:
     """Return how many of `unused` elements are sampled as candidates of a draw.

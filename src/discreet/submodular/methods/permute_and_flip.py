@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import GrowingChoice
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["PermuteAndFlip", "permute_and_flip"]
-
 _RULES = frozenset({"basic composition"})
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import GrowingChoice, Objective
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Subsampled", "keep_records", "subsampled_coefficient"]
-
 _RECORDS_AT_ONCE = 1 << 16
 """Records whose coins are drawn together."""
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["SubsampledRounds"]
-
 
 @final
 @dataclass(frozen=True)

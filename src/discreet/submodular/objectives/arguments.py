@@ -10,8 +10,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["RecordArgument"]
-
 
 @final
 @dataclass(frozen=True)

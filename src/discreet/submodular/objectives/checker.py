@@ -14,8 +14,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import instance_of, whole_number
 from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["check"]
-
 
 def check(objective: Objective, *, slack: int = 0, max_choices: int = 5000) -> Certificate:
     """Check on all choices whether a function is normalized, monotone and (k-)submodular.

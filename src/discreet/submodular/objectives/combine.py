@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FromFunction", "FromRecords", "Sum"]
-
 _WEIGHT_BITS = 8
 """Fractional bits of a weight."""
 

@@ -40,8 +40,6 @@ from discreet.submodular.objectives.objective import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PRECISION", "ConcaveOverModular", "Influence", "concave_table"]
-
 
 class Precision(NamedTuple):
     """Units of the integers in a table of a concave function."""

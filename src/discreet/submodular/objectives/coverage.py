@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Coverage", "WeightedCoverage"]
-
 
 @final
 class Coverage(Objective):

@@ -51,8 +51,6 @@ from discreet.submodular.objectives.objective import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MutualInformation", "SensorPlacement"]
-
 
 def _increments(n: int, most_records: object) -> NDArray[np.int64]:
     """Return f at 0, ..., n, ``(n + 1,)``; one unit of 1 is its largest increment. Refuses `most_records` below 2."""

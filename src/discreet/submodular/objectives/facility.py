@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
 
-__all__ = ["FacilityLocation"]
-
 _DECLARE = "public_elements=True declares that the elements are public"
 
 _BLOCK_ENTRIES = 1 << 22

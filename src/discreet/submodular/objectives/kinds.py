@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
 
-__all__ = ["AdAllocation", "ResourceLocation", "Tagged", "TopicInfluence", "read_kinds", "tagged"]
-
 
 class Tagged(Objective):
     """A function of pairs ``(element, kind)``, of which each element may appear in one.

@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = [
-    "MARGINAL_BITS",
-    "ROUNDING_MARGIN",
-    "GrowingChoice",
-    "Objective",
-    "ObjectiveSpec",
-    "integers_of",
-    "kept_records",
-    "positions",
-    "positive",
-    "probabilities",
-]
-
 _FACTS = ("scale_bits", "scale", "sensitivity", "decomposable", "monotone")
 """Public facts of an objective that its spec states, too."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
     from discreet.hierarchy.survival import Need
 
-__all__ = ["ChainAsPublished"]
-
 
 @final
 @dataclass(frozen=True)

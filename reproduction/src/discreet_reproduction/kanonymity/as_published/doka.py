@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["DokaGreedy", "DokaHungarian", "DokaSortGreedy"]
-
 MOST_ROWS = 10_000
 """Rows up to which a matrix of all pairs is made; the paper's runs stopped at 5,000."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["Recoded", "covers"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

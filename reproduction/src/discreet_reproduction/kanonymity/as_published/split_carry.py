@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["PublishedSplitCarry", "carried_rows", "links", "reproduce"]
-
 
 class PublishedRecoding(Protocol):
     """A published algorithm without a guarantee."""

@@ -34,8 +34,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AnchorInterpolation", "aipo", "corner_weights"]
-
 _SHARES = 5
 """Shares of the budget that are tried: 1/5 to 4/5 of it along the first axis, as the authors' code has it."""
 

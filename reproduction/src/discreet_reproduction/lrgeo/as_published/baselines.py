@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["BASELINES", "PrintedExponential", "baseline", "remapped_cost"]
-
 BASELINES: dict[str, str] = {
     "constopt": "constopt:ConstOPT",
     "exponential": "baselines:Exponential",

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.clr_geo import Form, Obfuscation
     from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
 
-__all__ = ["Decomposed", "clr_geo_benders", "initial_cuts"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

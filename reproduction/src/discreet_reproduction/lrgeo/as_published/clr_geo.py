@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram
     from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
 
-__all__ = ["Central", "Form", "Obfuscation", "clr_geo"]
-
 _LARGEST = 34.0
 """Nats beyond which a ratio row is left out: its coefficients could not be told from noise."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["Centered", "Coefficients", "Prepared", "obfuscation_range", "prepare", "prepare_global"]
-
 Centered = Literal["user", "location"]
 """Whose disc limits the reports of a row."""
 

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["ACROSS", "Composite", "RowMethod", "UserRows", "composite_check", "composite_matrix"]
-
-
 ACROSS = (
     "a user samples from one row of its own program, and rows of different programs are not constrained against each "
     "other: Theorem 4.5 covers entries of the exponential form alone, as Section 5.4 says (A1)"

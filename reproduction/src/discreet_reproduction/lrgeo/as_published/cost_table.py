@@ -30,8 +30,6 @@ from discreet_reproduction.lrgeo.as_published.instance import distribution, trip
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CostTable", "nearest_fine"]
-
 
 def nearest_fine(distances: ArrayLike) -> NDArray[np.int64]:
     """Give for each place the number of the nearest fine place, the first of several.

@@ -35,8 +35,6 @@ from discreet_reproduction.lrgeo.as_published.geo_ind_graph import within
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ExponentialForm"]
-
 
 @final
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["GeoIndGraph", "lr_set", "within"]
-
 _TIES = 1e-9
 """Part by which a threshold is lengthened, so that what stands at it exactly is within whatever the rounding."""
 

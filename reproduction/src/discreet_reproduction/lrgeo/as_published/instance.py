@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["Instance", "trip_cost"]
-
 
 class _Region(Protocol):
     """What is asked of a region."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["LROMG", "lr_omg"]
-
 _LARGEST = 34.0
 """Nats beyond which a ratio row is left to the chain of shorter ones."""
 

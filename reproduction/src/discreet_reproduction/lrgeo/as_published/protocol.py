@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.instance import Instance
     from discreet_reproduction.lrgeo.as_published.violations import Violations
 
-__all__ = ["PublishedRows", "reproduce"]
-
 RANGES = "with the user-centered ranges that are uploaded it does not cover those either (A2)"
 UPLOADS = "what is uploaded is a function of the place that anybody can compute, so that it names the place (B1, B2)"
 

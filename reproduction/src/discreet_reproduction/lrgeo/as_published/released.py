@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
     from discreet_reproduction.lrgeo.as_published.instance import Instance
 
-__all__ = ["AsReleased"]
-
 _ENTRY = (0.01, 0.99)
 _SCALE = (1e-5, 0.01)
 

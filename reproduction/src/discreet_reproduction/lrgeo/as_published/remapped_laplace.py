@@ -25,8 +25,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RemappedLaplace", "remapped_laplace"]
-
 _FAR = 14.0
 """Nats around the points: beyond, a part in 10^5 of the noise is left."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet_reproduction.lrgeo.as_published.coefficients import Centered
 
-__all__ = ["draw_center", "request_radius"]
-
 
 def request_radius(
     reach: float, r_obf: float, *, centered: Centered, farthest_fine: float = 0.0

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
     from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
 
-__all__ = ["Violations", "exponential_entries", "violation_bound", "violations"]
-
 
 @final
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Solve = Callable[[Sequence[Any]], Sequence[NDArray[np.float64]]]
 
-__all__ = ["JobLimits", "JobState", "Jobs"]
-
 
 @final
 @dataclass(frozen=True)

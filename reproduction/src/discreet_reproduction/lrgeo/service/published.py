@@ -47,18 +47,6 @@ if TYPE_CHECKING:
     from discreet.web.guard import Limits
     from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
 
-__all__ = [
-    "AcceptedMessage",
-    "CostTableMessage",
-    "DiscMessage",
-    "JobMessage",
-    "PaperClient",
-    "PaperServer",
-    "ParametersMessage",
-    "UploadMessage",
-    "create_published_app",
-]
-
 MAX_ROWS = 400
 MAX_COLUMNS = 2_000
 MAX_CELLS = 200_000

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo import Mechanism, Region
     from discreet_reproduction.lrgeo.service.published import ParametersMessage
 
-__all__ = ["RecordedProtocol", "read_session", "record_published"]
-
 
 def read_session(recorder: TrafficRecorder, place: int) -> PublishedSession:
     """Read the messages of the published protocol in the traffic of one client.

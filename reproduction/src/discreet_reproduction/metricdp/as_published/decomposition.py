@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part
     from discreet.metricdp.problem import Problem
 
-__all__ = ["PublishedDecomposition", "as_published", "as_released"]
-
 _SLACK, _FLOOR, _RELEASED_GAP = 0.01, 0.001, 0.001
 """What the released code adds to each ratio constraint, the least probability it allows, and where it stops."""
 

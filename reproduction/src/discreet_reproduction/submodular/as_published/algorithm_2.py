@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
-__all__ = ["Algorithm2", "layer_scores", "sample_size"]
-
 _REASON = WITHOUT_GUARANTEE["algorithm-2"].why_none
 
 

@@ -11,8 +11,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["clip", "exchange", "mix"]
-
 
 @kernel
 def mix(  # noqa: PLR0917 - a compiled loop takes its arrays one by one

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.result import RegionTables
 
-__all__ = ["TopDownPasses"]
-
 
 @final
 @dataclass(frozen=True)

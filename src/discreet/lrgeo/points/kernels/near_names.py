@@ -12,8 +12,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["add_losses", "find_medians"]
-
 
 @kernel
 def find_medians(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one

@@ -20,8 +20,6 @@ from discreet.core.jit import inlined, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["REPORTS_PER_BLOCK", "net_flows", "net_step", "project_nets", "push_nets"]
-
 REPORTS_PER_BLOCK = 64
 """Reports of a block, side by side in memory: a loop over them has a length that the compiler knows."""
 

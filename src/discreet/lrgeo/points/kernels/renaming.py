@@ -11,8 +11,6 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["likely_at", "name_blocks"]
-
 
 @kernel
 def likely_at(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
