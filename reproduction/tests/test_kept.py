@@ -139,8 +139,8 @@ def test_numbers_of_marked_tables_are_those_of_the_kept_table(paper: str) -> Non
 
 
 def test_the_headlines_are_those_of_kept_runs() -> None:
-    text = (PAGES / "index.md").read_text(encoding="utf-8")
-    block = text.split("| paper, quantity |", 1)[1].split("\n\n", 1)[0]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.split("| mechanism, paper |", 1)[1].split("\n\n", 1)[0]
     papers = []
     for line in block.splitlines()[2:]:
         first, _, *ours, command = (cell.strip() for cell in line.strip("|").split("|"))
