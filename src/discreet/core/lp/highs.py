@@ -33,7 +33,7 @@ from discreet.core.errors import (
 )
 from discreet.core.lp.bounds import dual_objective
 from discreet.core.lp.program import HIGHS
-from discreet.core.lp.solution import Basis, LPSolution
+from discreet.core.lp.solution import LPSolution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,6 @@ class Options:
     tolerance: float | None = None
     crossover: bool = True
     log: Callable[[str], None] | None = None
-    presolve: bool = True
 
     def __post_init__(self) -> None:
         for field, right, expected in (
@@ -217,33 +216,6 @@ def _is_feasible(program: LinearProgram, options: Options) -> bool:
     return bool(bare.getModelStatus().name == "kOptimal")
 
 
-def read_basis(highs: Solver) -> Basis | None:
-    """Copy the current basis as int8 codes of HiGHS; ``None`` if there is no valid one."""
-    basis = highs.getBasis()
-    if not basis.valid:
-        return None
-    return Basis(
-        *(
-            np.array([int(code) for code in codes], np.int8)
-            for codes in (basis.col_status, basis.row_status)
-        )
-    )
-
-
-def write_basis(highs: Solver, basis: Basis) -> None:
-    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts.
-
-    `basis` has as many codes as the program has columns and rows; SolverError if HiGHS refuses it.
-    """
-    import highspy
-
-    codes = [highspy.HighsBasisStatus(code) for code in range(5)]
-    handle = highspy.HighsBasis()
-    handle.col_status = [codes[code] for code in basis.columns.tolist()]
-    handle.row_status = [codes[code] for code in basis.rows.tolist()]
-    check(highs.setBasis(handle), "start from a basis")
-
-
 def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> None:
     """Set the solver's options; time limits are in seconds from now on.
 
@@ -262,7 +234,6 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
         "time_limit": seconds,
         **limits,
         "run_crossover": "on" if options.crossover else "off",
-        "presolve": "choose" if options.presolve else "off",
         "primal_feasibility_tolerance": tolerance,
         "dual_feasibility_tolerance": tolerance,
         "ipm_optimality_tolerance": 1e-8 if options.tolerance is None else options.tolerance,
@@ -368,7 +339,6 @@ def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bo
         bound=bound,
         iterations=sum(max(0, int(count)) for count in counts),
         seconds=seconds,
-        basis=read_basis(highs),
     )
 
 
