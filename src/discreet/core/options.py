@@ -112,8 +112,7 @@ def path_of(value: Any, field: str) -> str:  # noqa: ANN401 - as it came
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: source: expected a path, got int
     """
-    if not isinstance(value, str | os.PathLike):
-        raise InvalidProblemError(field, "a path", type(value).__name__)
+    instance_of(value, (str, os.PathLike), field, "a path")
     return os.fspath(value)
 
 
@@ -229,8 +228,7 @@ def name_of(value: object, field: str) -> None:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: root: expected a name, got list
     """
-    if not isinstance(value, Hashable):
-        raise InvalidProblemError(field, "a name", type(value).__name__)
+    instance_of(value, Hashable, field, "a name")
 
 
 def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - as it came
@@ -244,8 +242,8 @@ def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - a
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: diverse: expected numbers by column, got list
     """
-    if values is not None and not isinstance(values, Mapping):
-        raise InvalidProblemError(field, expected, type(values).__name__)
+    if values is not None:
+        instance_of(values, Mapping, field, expected)
 
 
 def array_of(

@@ -250,40 +250,29 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
         check(highs.setOptionValue(name, value), f"set {name} to {value}")
 
 
-class _Listener:
-    """What HiGHS calls while it runs: it passes log lines on, and asks HiGHS to stop.
-
-    An exception must not fly through the C++ of the solver. So the signal and an error of ``log`` are only noted here,
-    and raised once HiGHS has stopped.
-    """
-
-    def __init__(self, log: Callable[[str], None] | None, logging: int) -> None:
-        self.log = log
-        self.logging = logging
-        self.pressed: list[Any] = []
-        self.failed: list[Exception] = []
-
-    def __call__(self, kind: Any, message: str, _out: Any, answer: Any, _data: Any) -> None:  # noqa: ANN401 - of C++
-        if int(kind) != self.logging:
-            answer.user_interrupt = bool(self.pressed or self.failed)
-        elif self.log is not None and not self.failed:
-            try:
-                self.log(message)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again when HiGHS has stopped
-                self.failed.append(error)
-
-
 @contextmanager
 def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[None]:
     """Pass log lines on to `log`, and stop the solver at its next iteration when the user presses Ctrl-C.
 
-    A context manager. An error that `log` raised stops the solver, and is raised at the end.
+    A context manager. An exception must not fly through the C++ of the solver: the signal, and an error of `log`, which
+    stops the solver too, are raised once it has stopped.
     """
     from highspy import cb
 
     Kind = cb.HighsCallbackType
-    listener = _Listener(log, int(Kind.kCallbackLogging))
-    check(highs.setCallback(listener, None), "report")
+    pressed: list[Any] = []
+    failed: list[Exception] = []
+
+    def listen(kind: Any, message: str, _out: Any, answer: Any, _data: Any) -> None:  # noqa: ANN401 - of C++
+        if int(kind) != int(Kind.kCallbackLogging):
+            answer.user_interrupt = bool(pressed or failed)
+        elif log is not None and not failed:
+            try:
+                log(message)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again when HiGHS has stopped
+                failed.append(error)
+
+    check(highs.setCallback(listen, None), "report")
     for kind in (
         Kind.kCallbackLogging,
         Kind.kCallbackSimplexInterrupt,
@@ -295,16 +284,16 @@ def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[Non
     # Python runs handlers of signals in the main thread alone.
     mine = callable(former) and threading.current_thread() is threading.main_thread()
     if mine:
-        signal.signal(signal.SIGINT, lambda *event: listener.pressed.append(event))
+        signal.signal(signal.SIGINT, lambda *event: pressed.append(event))
     try:
         yield
     finally:
         if mine:
             signal.signal(signal.SIGINT, former)
-    if callable(former) and listener.pressed:
-        former(*listener.pressed[0])
-    if listener.failed:
-        raise listener.failed[0]
+    if callable(former) and pressed:
+        former(*pressed[0])
+    if failed:
+        raise failed[0]
 
 
 def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bool) -> LPSolution:
