@@ -75,7 +75,7 @@ class Sizes:
             stated["max_quantity"],
             None if totals is None else whole_numbers(totals, "group_totals"),
         )
-        _check_digest(frame, stated)
+        expect(frame.digest == stated["digest"], "frame", "the digest that is stated", "another")
         return frame
 
     @staticmethod
@@ -174,7 +174,7 @@ class Categories:
             stated.get("kinds"),
             stated.get("residuals", False),
         )
-        _check_digest(frame, stated)
+        expect(frame.digest == stated["digest"], "frame", "the digest that is stated", "another")
         return frame
 
     @staticmethod
@@ -523,11 +523,6 @@ def _state_tree(tree: Tree) -> dict[str, Any]:
 def _read_tree(stated: Mapping[str, Any]) -> Tree:
     """Read what :func:`_state_tree` wrote."""
     return Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
-
-
-def _check_digest(frame: Frame | TableFrame, stated: Mapping[str, Any]) -> None:
-    """Refuse public facts that have another hash than is stated."""
-    expect(frame.digest == stated["digest"], "frame", "the digest that is stated", "another one")
 
 
 def _state_scales(scales: Iterable[Fraction | None]) -> list[str | None]:

@@ -112,7 +112,8 @@ def path_of(value: Any, field: str) -> str:  # noqa: ANN401 - as it came
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: source: expected a path, got int
     """
-    instance_of(value, (str, os.PathLike), field, "a path")
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidProblemError(field, "a path", type(value).__name__)
     return os.fspath(value)
 
 
