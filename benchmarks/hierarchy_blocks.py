@@ -81,7 +81,7 @@ def main() -> None:
     rho = Fraction(options.rho)
     domain = Domain.read({name: list(map(str, range(n))) for name, n in SHAPE.items()})
     basis = InteractionBasis(domain)
-    tree, one = county(options.blocks), Tree.from_parents(["state"], [None])
+    tree, one = county(options.blocks), Tree(("state",), np.array([-1]))
     frame, guarantee = part_of(tree, domain, rho)
     rng = np.random.default_rng(1)
     law = rng.dirichlet(np.full(domain.size, 0.02), options.counties)

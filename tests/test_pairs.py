@@ -21,7 +21,7 @@ from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
 from discreet.artefact import load_anonymous, save_anonymous
 from discreet.artefact import placing as placing_module
-from discreet.artefact.sidecar import interruption_of, kind_of, read_meta, sidecar_of, write_table
+from discreet.artefact.sidecar import interruption_of, kind_of, read_meta, sidecar_of, table_content
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric
@@ -306,7 +306,7 @@ def test_a_signal_between_the_two_renames_is_heard_after_them(
 
 def test_an_ending_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidProblemError, match="ends in .csv, .parquet"):
-        write_table(ROWS, tmp_path / "out.txt", "anonymous-table", {})
+        table_content(ROWS, ".txt", "anonymous-table", {})
 
 
 @pytest.mark.slow

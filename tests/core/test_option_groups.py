@@ -33,7 +33,7 @@ def test_names_follow_from_the_field_unless_they_are_stated() -> None:
     assert ROWS["most_rows"].option.flags_of("most_rows") == ("--most-rows",)
     assert ROWS["quiet"].option.flags_of("quiet") == ("--quiet/--loud",)
     assert ROWS["file"].option.flags_of("file") == ("FILE",)
-    assert [row.name for row in rows_of(Trial) if row.is_argument] == ["file"]
+    assert [row.name for row in rows_of(Trial) if row.option.positional] == ["file"]
     assert ROWS["most_rows"].title == "Most rows"
     assert (Trial.panel, Trial.environment) == ("Common", "TRIAL_")
 

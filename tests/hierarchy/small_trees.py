@@ -12,6 +12,7 @@ from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
+from trees import tree_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def least_cost(
 def random_tree(generator: np.random.Generator, n: int) -> Tree:
     """Make a tree of n nodes whose branches end where they like."""
     parents = np.sort([int(generator.integers(0, i)) for i in range(1, n)])
-    return Tree.from_parents([str(i) for i in range(n)], [None, *map(str, parents)])
+    return tree_of([str(i) for i in range(n)], [None, *map(str, parents)])
 
 
 @st.composite
@@ -67,7 +68,7 @@ def problems(draw: st.DrawFn) -> tuple[Tree, NDArray[np.int64], int | None, NDAr
     """Draw a tree, noisy counts, a total or none, and weights, of which some above the leaves are 0."""
     n = draw(st.integers(1, 8))
     above = [draw(st.integers(0, i)) for i in range(n - 1)]
-    tree = Tree.from_parents([str(i) for i in range(n)], [None, *map(str, above)])
+    tree = tree_of([str(i) for i in range(n)], [None, *map(str, above)])
     n_sizes = draw(st.integers(1, 3))
     cells = st.lists(st.integers(-4, 6), min_size=n * n_sizes, max_size=n * n_sizes)
     y = np.array(draw(cells), dtype=np.int64).reshape(n, n_sizes)

@@ -17,6 +17,7 @@ from discreet.hierarchy.kernels import laminar as _kernels
 from discreet.hierarchy.laminar import continuous, objective, optimal, project
 from discreet.hierarchy.problem import Frame
 from hierarchy.small_trees import least_cost, problems, random_tree, summed, tables
+from trees import tree_of
 
 STATES = Tree.from_paths([("GA",), ("NY",)], root="US")
 
@@ -195,7 +196,7 @@ def test_the_order_of_sizes_and_siblings_does_not_change_the_cost(
     assert objective(tree, found, turned, weights=weights) == best
     names, above = list(tree.labels), [None, *(str(tree.labels[p]) for p in tree.parents[1:])]
     shuffled = data.draw(st.permutations(range(tree.n)))
-    other = Tree.from_parents([str(names[i]) for i in shuffled], [above[i] for i in shuffled])
+    other = tree_of([str(names[i]) for i in shuffled], [above[i] for i in shuffled])
     moved = np.array([names.index(label) for label in other.labels])
     found = project(other, y[moved], total=total, weights=weights[moved])
     assert objective(other, found, y[moved], weights=weights[moved]) == best

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.tree import Tree
+from trees import tree_of
 
 
 @st.composite
@@ -15,7 +16,7 @@ def trees(draw: st.DrawFn) -> Tree:
     n = draw(st.integers(1, 25))
     above = [None, *(draw(st.integers(0, i - 1)) for i in range(1, n))]
     order = draw(st.permutations(range(n)))
-    return Tree.from_parents(order, [above[i] for i in order])
+    return tree_of(order, [above[i] for i in order])
 
 
 @given(trees())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.tables.frames import name_rows, open_table, rebuilt, records_of, without
+from discreet.tables.frames import left_out, name_rows, open_table, rebuilt, records_of
 from discreet.tables.validate import refuse_times
 from discreet.tables.writing import bytes_of, join_files
 
@@ -35,7 +35,7 @@ def test_a_frame_goes_back_as_it_came(kind: str) -> None:
         else pl.DataFrame(made.to_dict("list") if kind == "pandas" else made)
     )
     assert found.rows() == [("[30, 50]", "maybe"), ("[30, 50]", "yes")]
-    assert type(without(table, "ill")) is type(table)
+    assert type(left_out(table, ["ill"])) is type(table)
 
 
 def test_a_dictionary_is_made_anew() -> None:
@@ -52,7 +52,7 @@ def test_a_file_is_scanned_with_positions_and_refused_by_what_it_is(tmp_path: Pa
     path.write_text("age;age\n30;00100\n", encoding="utf-8")
     with pytest.raises(InvalidProblemError, match="people: .*columns 1 and 2 have the same"):
         open_table(path, "people", ["age"])
-    assert name_rows([0], private=False) == "rows 1"
+    assert name_rows([0]) == "rows 1"
 
 
 @pytest.mark.parametrize(

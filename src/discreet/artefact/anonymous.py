@@ -8,9 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.layout import refuse_malformed, unreadable, whole_numbers
+from discreet.artefact.layout import claims, expect, refuse_malformed, unreadable, whole_numbers
 from discreet.artefact.placing import unwritable
-from discreet.artefact.sidecar import digest_of, place_table, read_meta, write_table
+from discreet.artefact.sidecar import (
+    digest_of,
+    place_table,
+    read_meta,
+    table_content,
+    write_content,
+)
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity, guarantee_from_dict
@@ -93,7 +99,8 @@ def save_anonymous(
     InvalidProblemError
         For a certificate that failed, or a file that cannot be written.
     """
-    write_table(made.table, path, ANONYMOUS, meta_of(made, attributes), labels)
+    meta, suffix = meta_of(made, attributes), Path(path).suffix
+    write_content(table_content(made.table, suffix, ANONYMOUS, meta, labels), path)
 
 
 def place_anonymous(
@@ -142,8 +149,7 @@ def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
         For files that cannot be read, or parts that do not fit each other.
     """
     meta = read_meta(path)
-    if meta.get("kind") != ANONYMOUS:
-        raise InvalidProblemError("path", "an anonymized table", repr(meta.get("kind")))
+    expect(meta.get("kind") == ANONYMOUS, "path", "an anonymized table", repr(meta.get("kind")))
     try:
         digest = digest_of(path)
     except OSError as error:
@@ -196,14 +202,8 @@ def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> d
     InvalidProblemError
         For a certificate that failed.
     """
-    if not made.certificate.passed:
-        raise InvalidProblemError("made", "a certificate that passed", "one that failed")
-    return {
-        "guarantee": made.guarantee.to_dict(),
-        "certificate": made.certificate.to_dict(),
-        "provenance": made.provenance.to_dict(),
-        "attributes": [_stated(attribute) for attribute in attributes],
-    }
+    stated = [_stated(attribute) for attribute in attributes]
+    return {**claims(made, "made"), "attributes": stated}
 
 
 _KINDS: dict[str, Any] = {
@@ -237,8 +237,7 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
 
     Raises InvalidProblemError for an unknown kind or parents that are no integers, KeyError for a missing part.
     """
-    if stated["kind"] not in _KINDS:
-        raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
+    expect(stated["kind"] in _KINDS, "attributes", "a kind that is known", repr(stated["kind"]))
     made, values = _KINDS[stated["kind"]], dict(stated)
     if made is Taxonomy:
         parents = whole_numbers(stated["parents"], "parents")

@@ -10,14 +10,22 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, is_whole
+from discreet.artefact.layout import (
+    FORMAT,
+    check_public,
+    check_version,
+    expect,
+    head,
+    is_whole,
+    read_json,
+)
 from discreet.artefact.placing import replace_file
 from discreet.artefact.sidecar import FileContent
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import guarantee_from_dict
-from discreet.core.outcome import Provenance, Release
+from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.matroids.stored import matroid_from_dict, matroid_to_dict
 from discreet.submodular.problem import AccountLine, ChoiceFacts, Selection
@@ -77,17 +85,15 @@ def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
     What it claims, :func:`discreet.submodular.verify` checks anew.
     """
     with is_whole(path) as data:
-        stated: Any = json.loads(data)
-        if not isinstance(stated, dict) or stated.get("kind") != CHOICE:
-            raise InvalidProblemError("kind", repr(CHOICE), "another kind of file")
-        if stated["format"] != FORMAT or stated["schema_version"] != SCHEMA_VERSION:
-            got = f"{stated['format']} {stated['schema_version']}"
-            raise InvalidProblemError("schema_version", f"{FORMAT} {SCHEMA_VERSION}", got)
+        stated = read_json(data)
+        expect(stated.get("kind") == CHOICE, "kind", repr(CHOICE), "another kind of file")
+        expect(stated["format"] == FORMAT, "schema_version", FORMAT, stated["format"])
+        check_version(stated)
         release = _decoded(stated)
         matroid = release.result.matroid
-        digests = {entry.name: entry.digest for entry in release.provenance.assumed_public}
-        if isinstance(matroid, Matroid) and digests.get("matroid") != matroid.digest:
-            raise InvalidProblemError("matroid", "the one that was assumed public", "another one")
+        if isinstance(matroid, Matroid):
+            assumed = PublicInput("matroid", matroid.digest, "")
+            check_public(release.provenance, [assumed])
         return release
 
 
@@ -101,9 +107,7 @@ def choice_content(release: Release[Selection]) -> FileContent:
         raise InvalidProblemError("matroid", "a choice that stores its matroid", "none")
     facts = selection.statement
     stated = {
-        "format": FORMAT,
-        "schema_version": SCHEMA_VERSION,
-        "kind": CHOICE,
+        **head(CHOICE),
         "guarantee": release.guarantee.to_dict(),
         "chosen": [list(pair) for pair in selection.chosen],
         "names": list(selection.names),
@@ -145,12 +149,8 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
         if named is None
         else tuple(_typed(name, str | int, "candidates", "text or integers") for name in named),
     )
-    if (
-        selection.candidates is not None
-        and len(selection.candidates) != selection.statement.n_elements
-    ):
-        expected = f"{selection.statement.n_elements} names"
-        raise InvalidProblemError("candidates", expected, len(selection.candidates))
+    n, count = selection.statement.n_elements, len(selection.candidates or ())
+    expect(selection.candidates is None or count == n, "candidates", f"{n} names", count)
     # As text: 1 and true are equal, and not the same name. Without candidates the names are numbers.
     if json.dumps(list(selection.names)) != json.dumps(stated["names"]):
         raise InvalidProblemError("names", "those of the chosen elements", "other names")

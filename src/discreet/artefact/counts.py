@@ -8,11 +8,11 @@ is read is compared with its record: every row has to be about the region and en
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.layout import refuse_malformed, whole_numbers
+from discreet.artefact.layout import check_public, claims, expect, refuse_malformed, whole_numbers
 from discreet.artefact.sidecar import read_meta, read_table, table_content, write_content
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.artefact.sidecar import FileContent
-    from discreet.core.outcome import PublicInput
     from discreet.hierarchy.result import Column
 
     Kind = type["Sizes" | "Categories"]
@@ -76,7 +75,7 @@ class Sizes:
             stated["max_quantity"],
             None if totals is None else whole_numbers(totals, "group_totals"),
         )
-        _check_digest(frame, stated)
+        expect(frame.digest == stated["digest"], "frame", "the digest that is stated", "another")
         return frame
 
     @staticmethod
@@ -164,8 +163,7 @@ class Categories:
         shares: dict[Any, tuple[Fraction, ...]] = {}
         for name, parts in stated["shares"]:
             marginal = _marginal(domain, name)
-            if marginal in shares:
-                raise InvalidProblemError("shares", "each marginal once", f"{name} twice")
+            expect(marginal not in shares, "shares", "each marginal once", f"{name} twice")
             shares[marginal] = tuple(to_fraction(part, "shares") for part in parts)
         frame = TableFrame(
             _read_tree(stated),
@@ -176,7 +174,7 @@ class Categories:
             stated.get("kinds"),
             stated.get("residuals", False),
         )
-        _check_digest(frame, stated)
+        expect(frame.digest == stated["digest"], "frame", "the digest that is stated", "another")
         return frame
 
     @staticmethod
@@ -268,16 +266,10 @@ def counts_content(
     `suffix` is ``.csv``, ``.parquet`` or ``.xlsx``. Linear in the rows. Raises InvalidProblemError for another
     suffix, a certificate that failed, or labels that the file cannot hold.
     """
-    if not release.certificate.passed:
-        raise InvalidProblemError("release", "a certificate that passed", "one that failed")
+    stated = claims(release, "release")
     table: pl.DataFrame = release.result.to_frame("polars")
     kind = _kind_of(release.result.frame)
-    meta = {
-        "guarantee": release.guarantee.to_dict(),
-        "certificate": release.certificate.to_dict(),
-        "provenance": release.provenance.to_dict(),
-        "frame": kind.state(release.result.frame),
-    }
+    meta = {**stated, "frame": kind.state(release.result.frame)}
     return _content(table, suffix, kind.released, meta)
 
 
@@ -448,22 +440,8 @@ def _marginal(domain: Domain, name: str) -> Any:  # noqa: ANN401 - places of att
     Another name is refused.
     """
     marginal = domain.marginal(name)
-    if domain.name(marginal) != name:
-        raise InvalidProblemError("marginals", domain.name(marginal), repr(name))
+    expect(domain.name(marginal) == name, "marginals", domain.name(marginal), repr(name))
     return marginal
-
-
-class _PublicFrame(Protocol):
-    """Public facts about regions."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all of them."""
-        ...
-
-    def assumed_public(self) -> tuple[PublicInput, ...]:
-        """List them, each with its hash."""
-        ...
 
 
 def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
@@ -474,7 +452,7 @@ def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
     with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.released, kind, "count", kind.numbers)
         provenance = Provenance.from_dict(meta["provenance"])
-        _check_public(frame, provenance)
+        check_public(provenance, frame.assumed_public())
         return Release(
             kind.result(frame, numbers, provenance.parameters),
             guarantee_from_dict(meta["guarantee"]),
@@ -513,12 +491,11 @@ def _read(
     """
     import polars as pl
 
-    stated = read_meta(path)
-    if stated["kind"] != name:
-        raise InvalidProblemError("kind", repr(name), repr(stated["kind"]))
-    frame = kind.read(stated["frame"])
+    meta = read_meta(path)
+    expect(meta["kind"] == name, "kind", repr(name), repr(meta["kind"]))
+    frame = kind.read(meta["frame"])
     of_regions = {"level": "Int64", "region": "String"}
-    table, meta = read_table(path, name, {**of_regions, **kind.types(frame), column: numbers})
+    table = read_table(path, meta, {**of_regions, **kind.types(frame), column: numbers})
     # The cell of an attribute is empty in CSV if the marginal sums over that attribute.
     filled = ("level", "region", kind.entry, column)
     blank = sum(table[one].null_count() for one in filled)
@@ -532,36 +509,20 @@ def _read(
         else:
             words = pl.Series(one.words, dtype=pl.String)[one.values]
             fits = bool((table[one.name].fill_null("") == words).all())
-        if not fits:
-            raise InvalidProblemError("rows", f"{kind.rows} in the order of the frame", "others")
+        expect(fits, "rows", f"{kind.rows} in the order of the frame")
     return frame, table[column].to_numpy(), meta
 
 
 def _state_tree(tree: Tree) -> dict[str, Any]:
     """Write a tree in plain values; refuse labels that are neither text nor integers."""
     labels = list(tree.labels)
-    if not all(type(label) in (str, int) for label in labels):
-        raise InvalidProblemError("labels", "text or integers", "others")
+    expect(all(type(label) in (str, int) for label in labels), "labels", "text or integers")
     return {"labels": labels, "parents": tree.parents.tolist()}
 
 
 def _read_tree(stated: Mapping[str, Any]) -> Tree:
     """Read what :func:`_state_tree` wrote."""
     return Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
-
-
-def _check_digest(frame: _PublicFrame, stated: Mapping[str, Any]) -> None:
-    """Refuse public facts that have another hash than is stated."""
-    if frame.digest != stated["digest"]:
-        raise InvalidProblemError("frame", "the digest that is stated", "another one")
-
-
-def _check_public(frame: _PublicFrame, provenance: Provenance) -> None:
-    """Raise InvalidProblemError for a record that assumed other facts to be public than those of the frame."""
-    stated = {public.name: public.digest for public in provenance.assumed_public}
-    for public in frame.assumed_public():
-        if stated.get(public.name) != public.digest:
-            raise InvalidProblemError(public.name, "the hash that is stated", "another")
 
 
 def _state_scales(scales: Iterable[Fraction | None]) -> list[str | None]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.artefact.anonymous import ANONYMOUS, AnonymousTable, meta_of, table_of
-from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, read_json
+from discreet.artefact.layout import FORMAT, head, read_json
 from discreet.artefact.sidecar import digest_of
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
@@ -77,13 +77,8 @@ def record_of(
         Their columns and the names of their types.
     """
     table = {"parts": dict(digests), "rows": rows, "columns": dict(columns)}
-    stated = {
-        "format": FORMAT,
-        "schema_version": SCHEMA_VERSION,
-        "kind": ANONYMOUS,
-        "table": table,
-    }
-    return (json.dumps({**stated, **meta_of(made, attributes)}, indent=1) + "\n").encode()
+    stated = {**head(ANONYMOUS), "table": table, **meta_of(made, attributes)}
+    return (json.dumps(stated, indent=1) + "\n").encode()
 
 
 def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:

@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 
 _VERIFY = "`discreet verify FILE` says what holds of it"
 
+_EVERY_POINT = (
+    "a mechanism for every point: `discreet serve --mechanism FILE` publishes it, and in Python "
+    "lrgeo.PointClient(artefact.load_points(FILE)).report(POINT) draws from it"
+)
+
 USES: Mapping[str, str] = {
     "anchored": "an implicit channel: `discreet sample FILE --secret NAME` draws from it",
     "anonymous-table": f"an anonymized table: {_VERIFY}",
     "channel": "a channel: `discreet sample FILE --secret NAME` draws from it",
     "choice": f"a private choice, which is made: {_VERIFY}",
-    "lattice-mechanism": "a mechanism for every point: `discreet serve --mechanism FILE` publishes it, and in Python "
-    "lrgeo.PointClient(artefact.load_points(FILE)).report(POINT) draws from it",
+    "lattice-mechanism": _EVERY_POINT,
     "measurements": "kept measurements of counts: `discreet query FILE` asks them",
     "mechanism": "a mechanism for places: `discreet serve --mechanism FILE` publishes it, and in Python "
     "lrgeo.Client(artefact.load_mechanism(FILE)).report(POINT) draws from it",
-    "noise-mechanism": "a mechanism for every point: `discreet serve --mechanism FILE` publishes it, and in Python "
-    "lrgeo.PointClient(artefact.load_points(FILE)).report(POINT) draws from it",
+    "noise-mechanism": _EVERY_POINT,
     "region-counts": f"a table of counts: {_VERIFY}",
     "region-tables": f"tables by region: {_VERIFY}",
     "table-measurements": "kept marginals of tables: `discreet query FILE` asks them",

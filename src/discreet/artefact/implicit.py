@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, TYPES, different_labels, is_whole
+from discreet.artefact.layout import claims, different_labels, expect, head, is_whole
 from discreet.artefact.reader import open_members, small_space
 from discreet.artefact.spaces import check_bits, credible, lattice_lengths, space_facts
-from discreet.artefact.writer import encode, pack
+from discreet.artefact.writer import pack
 from discreet.core.certificate import Certificate
 from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.errors import InvalidProblemError
@@ -142,8 +142,7 @@ def save_anchored(artefact: AnchoredArtefact, path: str | os.PathLike[str]) -> N
     ``O(n + K + ball)`` beyond 5120 secrets: half a second for 10^5. Up to 5120 secrets the links are pruned: up to
     ``O(n^3)``, see :meth:`discreet.core.spaces.adjacency.Adjacency.prune`.
     """
-    if not artefact.certificate.passed:
-        raise InvalidProblemError("artefact", "a certificate that passed", "one that failed")
+    stated = claims(artefact, "artefact")
     channel, guarantee = artefact.channel, artefact.guarantee
     space, ball = channel.space, channel.ball
     members: dict[str, NDArray[Any]] = {
@@ -166,22 +165,18 @@ def save_anchored(artefact: AnchoredArtefact, path: str | os.PathLike[str]) -> N
         members["distances"] = space.distances[np.triu_indices(space.n, 1)]
         members["binding"] = edges.prune().pairs
         guarantee = _bound(guarantee, space)
-    data = {f"{name}.npy": encode(array, TYPES[name]) for name, array in members.items()}
     meta = {
-        "format": FORMAT,
-        "schema_version": SCHEMA_VERSION,
-        "kind": KIND,
+        **head(KIND),
+        **stated,
         "guarantee": guarantee.to_dict(),
         "totals_share": str(artefact.totals_share),
         "rate": str(channel.rate),
         "lift": channel.lift,
-        "certificate": artefact.certificate.to_dict(),
-        "provenance": artefact.provenance.to_dict(),
         "labels": artefact.labels,
         "channel": channel.digest,
         "space": _stated_space(space),
     }
-    pack(Path(path), meta, data)
+    pack(Path(path), meta, members)
 
 
 def load_anchored(path: str | os.PathLike[str]) -> AnchoredArtefact:
@@ -277,8 +272,7 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> An
     )
     if not np.array_equal(channel.decay.tables, arrays["factors"]):
         raise InvalidProblemError("factors", "those of the exponential at this rate", "others")
-    if channel.digest != meta["channel"]:
-        raise InvalidProblemError("channel", "the digest that is stated", "another one")
+    expect(channel.digest == meta["channel"], "channel", "the digest that is stated", "another one")
     guarantee = guarantee_from_dict(meta["guarantee"])
     if not isinstance(guarantee, MetricDP):
         raise InvalidProblemError("guarantee", "a metric one", "another")
@@ -319,13 +313,11 @@ def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Met
     # What was made without a table stays without: once more than 4096 secrets had none.
     bits, unit = source.scale_bits, stated["unit"]
     space = MetricSpace(unit, stated["metric"], bits, source, points, tabled=False)
-    if space.digest != stated["digest"]:
-        raise InvalidProblemError("space", "the digest that is stated", "another one")
+    expect(space.digest == stated["digest"], "space", "the digest that is stated", "another one")
     return credible(space)
 
 
 def _check_extent(places: NDArray[np.int64]) -> None:
     """Refuse places so far apart that a table of the lattice would not fit."""
     rows, columns = (int(wide) + 1 for wide in places.max(axis=0) - places.min(axis=0))
-    if rows * columns > max(_LARGEST_LATTICE, 64 * len(places)):
-        raise InvalidProblemError("places", "cells of a grid", "others")
+    expect(rows * columns <= max(_LARGEST_LATTICE, 64 * len(places)), "places", "cells of a grid")

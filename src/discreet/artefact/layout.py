@@ -16,9 +16,12 @@ from discreet.tables.dialect import stored_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from discreet.artefact.implicit import AnchoredArtefact
+    from discreet.core.outcome import Anonymization, Design, Provenance, PublicInput, Release
 
 FORMAT = "discreet.artefact"
 SCHEMA_VERSION = 1
@@ -134,8 +137,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs of a JSON object as a mapping; raise InvalidProblemError for a key that comes twice."""
     made: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
-            raise InvalidProblemError(key, "one value for each key", "two")
+        expect(key not in made, key, "one value for each key", "two")
         made[key] = value
     return made
 
@@ -143,9 +145,45 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _float(text: str) -> float:
     """Read a finite float; raise InvalidProblemError for NaN, infinity or a number beyond floats."""
     number = float(text)
-    if not math.isfinite(number):
-        raise InvalidProblemError("JSON", "finite numbers", text[:40])
+    expect(math.isfinite(number), "JSON", "finite numbers", text[:40])
     return number
+
+
+def head(kind: str) -> dict[str, Any]:
+    """Return what a file or record of `kind` states first: format, version and kind."""
+    return {"format": FORMAT, "schema_version": SCHEMA_VERSION, "kind": kind}
+
+
+def claims(
+    made: Design[Any, Any] | Release[Any] | Anonymization[Any, Any] | AnchoredArtefact, field: str
+) -> dict[str, Any]:
+    """Return guarantee, certificate and provenance as plain values.
+
+    Raises InvalidProblemError with `field` as its name for a certificate that failed.
+    """
+    expect(made.certificate.passed, field, "a certificate that passed", "one that failed")
+    parts = ("guarantee", "certificate", "provenance")
+    return {part: getattr(made, part).to_dict() for part in parts}
+
+
+def expect(holds: object, field: str, expected: str, got: object = "others") -> None:
+    """Refuse a file of which `holds` is false; `field`, `expected` and `got` are those of InvalidProblemError."""
+    if not holds:
+        raise InvalidProblemError(field, expected, got)
+
+
+def check_version(stated: Mapping[str, Any]) -> None:
+    """Raise InvalidProblemError for the metadata of a file whose version is another one."""
+    version = stated.get("schema_version")
+    expected = f"{SCHEMA_VERSION}; a newer discreet may read it"
+    expect(version == SCHEMA_VERSION, "schema_version", expected, repr(version))
+
+
+def check_public(provenance: Provenance, inputs: Iterable[PublicInput]) -> None:
+    """Raise InvalidProblemError for a public input with another digest than the provenance states, or with none."""
+    stated = {one.name: one.digest for one in provenance.assumed_public}
+    for one in inputs:
+        expect(stated.get(one.name) == one.digest, one.name, "the hash that is stated", "another")
 
 
 def different_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.artefact.layout import is_whole
+from discreet.artefact.layout import expect, is_whole
 from discreet.artefact.placing import replace_file
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
@@ -122,8 +122,7 @@ def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) 
         if not isinstance(stated, dict):
             raise InvalidProblemError("mechanism", "a mapping", type(stated).__name__)
         mechanism = read(stated)
-        if _text(mechanism) != data:
-            raise InvalidProblemError("mechanism", "its canonical bytes", "others")
+        expect(_text(mechanism) == data, "mechanism", "its canonical bytes")
         return mechanism
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.artefact.placing import OWNER_RIGHTS
+from discreet.artefact.placing import OWNER_RIGHTS, put_file
 from discreet.core.errors import InvalidProblemError
-from discreet.core.system import is_foreign, lock, may_be_written_by_others, sync_folder
+from discreet.core.system import is_foreign, lock, may_be_written_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,19 +72,9 @@ def write_private(path: Path, data: bytes) -> None:
     ...     read_private(Path(folder, "new", "a"), most=10)
     b'one'
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_RIGHTS)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_folder(str(path.parent))
+        put_file(path, data, private=True)
     except OSError as error:
         raise _unwritable(path, error) from None
 

@@ -17,9 +17,11 @@ from discreet.artefact.layout import (
     FORMAT,
     NEEDED,
     PARTS,
-    SCHEMA_VERSION,
     TYPES,
+    check_public,
+    check_version,
     different_labels,
+    expect,
     is_whole,
     read_json,
 )
@@ -163,9 +165,7 @@ def _known_version(meta: Mapping[str, Any], kind: str) -> None:
     if meta["format"] != FORMAT or meta["kind"] != kind:
         article = "an" if kind == "anchored" else "a"
         raise InvalidProblemError("kind", f"{article} {kind}", repr(meta["kind"]))
-    if meta["schema_version"] != SCHEMA_VERSION:
-        expected = f"{SCHEMA_VERSION}; a newer discreet may read it"
-        raise InvalidProblemError("schema_version", expected, repr(meta["schema_version"]))
+    check_version(meta)
 
 
 def _decode(name: str, body: bytes) -> NDArray[Any]:
@@ -176,8 +176,7 @@ def _decode(name: str, body: bytes) -> NDArray[Any]:
     """
     buffer = io.BytesIO(body)
     version = np.lib.format.read_magic(buffer)
-    if version != (1, 0):
-        raise InvalidProblemError(name, "a .npy array of version 1.0", version)
+    expect(version == (1, 0), name, "a .npy array of version 1.0", version)
     shape, fortran, kind = np.lib.format.read_array_header_1_0(buffer)
     expected = np.dtype(TYPES[name.removesuffix(".npy")])
     if fortran or kind != expected:
@@ -215,10 +214,8 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ar
     if problem.n_reports != channel.n_reports:
         raise InvalidProblemError("loss", f"{channel.n_reports} reports", problem.n_reports)
     provenance = Provenance.from_dict(meta["provenance"])
-    hashes = {public.name: public.digest for public in provenance.assumed_public}
-    for public in problem.assumed_public():
-        if hashes and hashes.get(public.name) != public.digest:
-            raise InvalidProblemError(public.name, "the hash that is stated", "another")
+    if provenance.assumed_public:
+        check_public(provenance, problem.assumed_public())
     lower = None if meta["lower"] is None else _finite(meta, "lower")
     design = Design(
         channel=channel,
@@ -247,8 +244,7 @@ def _finite(meta: Mapping[str, Any], name: str) -> float:
     """
     stated = meta[name]
     # Text that is a number, and true, which is 1, are no bounds: one file, one meaning.
-    if type(stated) not in (int, float):
-        raise InvalidProblemError(name, "a finite number", type(stated).__name__)
+    expect(type(stated) in (int, float), name, "a finite number", type(stated).__name__)
     return float(stated)
 
 
@@ -285,11 +281,9 @@ def small_space(
     source: TableLengths | LatticeLengths = TableLengths(table)
     if stated["cell"] is not None:
         source = lattice_lengths(arrays["places"], stated["cell"], stated["scale_bits"], n)
-        if not np.array_equal(source.dense(), table):
-            raise InvalidProblemError("distances", "those of the grid", "others")
+        expect(np.array_equal(source.dense(), table), "distances", "those of the grid")
     space = MetricSpace(stated["unit"], stated["metric"], stated["scale_bits"], source, points)
-    if space.digest != stated["digest"]:
-        raise InvalidProblemError("distances", "the digest of the space", "another one")
+    expect(space.digest == stated["digest"], "distances", "the digest of the space", "another one")
     return credible(space)
 
 

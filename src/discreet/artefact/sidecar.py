@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, read_file, read_json
+from discreet.artefact.layout import FORMAT, check_version, expect, head, read_file, read_json
 from discreet.artefact.placing import (
     beside,
     fill,
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.tables.foreign_files import Labels
-
-"""Version of the form of the file beside a table."""
 
 _UNFINISHED = "unfinished"
 """What a record holds until its table is in place: the SHA-256 of the file that is replaced, and the record of that."""
@@ -117,48 +115,17 @@ def table_content(
     meta: Mapping[str, Any],
     labels: Labels | None = None,
 ) -> FileContent:
-    """Render a table as a file of the kind of its ending `suffix`, with its record; see :func:`write_table`.
+    """Render a table as a file of the kind of its ending `suffix`, with its record.
 
-    `kind` and `meta` go into the record. Linear in the cells.
+    `kind`, what kind of artefact it is, and the plain values `meta` go into the record; `labels` are those of a file
+    of SPSS. The rendered table is in memory; linear in the cells. Raises InvalidProblemError for an ending that is
+    none of :data:`discreet.tables.writing.WRITABLE`.
     """
     refuse_name(f"table{suffix}", "path")
     columns = {name: str(dtype) for name, dtype in table.schema.items()}
     data = bytes_of(table, suffix, labels=labels)
     digest = hashlib.sha256(data).hexdigest()
     return FileContent(data, _record(digest, kind, meta, columns, table.height))
-
-
-def write_table(
-    table: pl.DataFrame,
-    path: str | os.PathLike[str],
-    kind: str,
-    meta: Mapping[str, Any],
-    labels: Labels | None = None,
-) -> None:
-    """Write a table, and then what it is beside it.
-
-    The rendered table is in memory; linear in the cells.
-
-    Parameters
-    ----------
-    table
-        What to write.
-    path
-        A file with an ending of :data:`discreet.tables.writing.WRITABLE`, replaced if it is there.
-    kind
-        What kind of artefact it is.
-    meta
-        Plain values that say more.
-    labels
-        Labels of a file of SPSS.
-
-    Raises
-    ------
-    InvalidProblemError
-        For another ending, or a file that cannot be written. Then both files are as they were before, or
-        :func:`interruption_of` says what they are.
-    """
-    write_content(table_content(table, Path(path).suffix, kind, meta, labels), path)
 
 
 def write_content(content: FileContent, path: str | os.PathLike[str]) -> None:
@@ -199,7 +166,7 @@ def place_table(
     path
         Where it goes.
     kind, meta
-        As in :func:`write_table`.
+        As in :func:`table_content`.
     columns
         Its columns and the names of their types.
     rows
@@ -218,9 +185,7 @@ def _record(
 ) -> dict[str, Any]:
     """Return the record of a table as plain values: format, kind, hash, rows, columns, and `meta`."""
     return {
-        "format": FORMAT,
-        "schema_version": SCHEMA_VERSION,
-        "kind": kind,
+        **head(kind),
         "table": {"sha256": digest, "rows": rows, "columns": dict(columns)},
         **meta,
     }
@@ -288,40 +253,35 @@ def encoded(stated: Mapping[str, Any]) -> bytes:
 
 
 def read_table(
-    path: str | os.PathLike[str], kind: str, columns: Mapping[str, str]
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Read a table and what is beside it.
+    path: str | os.PathLike[str], meta: Mapping[str, Any], columns: Mapping[str, str]
+) -> pl.DataFrame:
+    """Read a table that has a record.
 
-    Returns the table and the metadata of its record. Linear in the file, whose bytes are in memory, too; a table of
-    more than half of the memory is refused.
+    Linear in the file, whose bytes are in memory, too; a table of more than half of the memory is refused.
 
     Parameters
     ----------
     path
         The table.
-    kind
-        The kind that it has to be.
+    meta
+        The metadata of its record.
     columns
         The columns that it has to have, in order, each with the names of the types that it may have.
 
     Raises
     ------
     InvalidProblemError
-        For a file that cannot be read, is of another kind, was altered, or has other columns or types.
+        For a file that cannot be read, was altered, or has other columns or types.
     """
     import polars as pl
 
-    meta = read_meta(path)
-    if meta["kind"] != kind:
-        raise InvalidProblemError("kind", repr(kind), repr(meta["kind"]))
     where, data = Path(path), read_file(path)
     if hashlib.sha256(data).hexdigest() != meta["table"]["sha256"]:
         raise InvalidProblemError(
             "path", "the SHA-256 that stands beside the table", "altered bytes"
         )
     stated = meta["table"]["columns"]
-    if sorted(stated) != sorted(columns):
-        raise InvalidProblemError("columns", ", ".join(columns), ", ".join(stated))
+    expect(sorted(stated) == sorted(columns), "columns", ", ".join(columns), ", ".join(stated))
     wrong = [name for name, types in columns.items() if stated[name] not in types.split()]
     if wrong:
         raise InvalidProblemError(wrong[0], columns[wrong[0]], stated[wrong[0]])
@@ -342,11 +302,10 @@ def read_table(
     except reader_errors():
         # What the reader says may quote a cell.
         raise InvalidProblemError("path", "a table that can be read", str(path)) from None
-    if dict(table.schema) != types:
-        raise InvalidProblemError("columns", "those that stand beside the table", "others")
+    expect(dict(table.schema) == types, "columns", "those that stand beside the table")
     if meta["table"]["rows"] != table.height:
         raise InvalidProblemError("rows", "as many as stand beside the table", table.height)
-    return table, meta
+    return table
 
 
 def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -459,9 +418,7 @@ def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
         raise _not_whole(path, str(error)) from None
     if meta.get("format") != FORMAT or not isinstance(meta.get("kind"), str):
         raise InvalidProblemError("path", "a discreet artefact", str(sidecar_of(path)))
-    if meta.get("schema_version") != SCHEMA_VERSION:
-        expected = f"{SCHEMA_VERSION}; a newer discreet may read it"
-        raise InvalidProblemError("schema_version", expected, repr(meta.get("schema_version")))
+    check_version(meta)
     return meta
 
 

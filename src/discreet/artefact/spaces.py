@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.artefact.layout import expect
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.spaces.inputs import unit_name
@@ -36,8 +37,7 @@ def credible(space: MetricSpace) -> MetricSpace:
         For a metric that is not known, a unit that it does not have, a scale beyond any, kilometers that are counted
         in another way, or points that are not the centers of the lattice.
     """
-    if space.metric not in _KNOWN:
-        raise InvalidProblemError("metric", f"one of {', '.join(_KNOWN)}", repr(space.metric))
+    expect(space.metric in _KNOWN, "metric", f"one of {', '.join(_KNOWN)}", repr(space.metric))
     unit_name(space.unit, space.metric)
     check_bits(space.scale_bits)
     source, points = space.source, space.points
@@ -80,11 +80,9 @@ def lattice_lengths(
     """
     side = to_fraction(cell, "cell")  # type: ignore[arg-type]  # refuses what is no number
     scale = check_bits(bits)
-    if side <= 0:
-        raise InvalidProblemError("cell", "a positive side", "another")
+    expect(side > 0, "cell", "a positive side", "another")
     near = bool(((places > -_FARTHEST) & (places < _FARTHEST)).all())
-    if places.shape != (n, 2) or not near:
-        raise InvalidProblemError("places", f"{n} cells of a grid", "others")
+    expect(places.shape == (n, 2) and near, "places", f"{n} cells of a grid")
     return LatticeLengths(places, side, scale)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.artefact.layout import FORMAT, PARTS, SCHEMA_VERSION, TYPES, different_labels
+from discreet.artefact.layout import PARTS, TYPES, claims, different_labels, head
 from discreet.artefact.placing import replace_file
 from discreet.artefact.spaces import space_facts
 from discreet.core.errors import InvalidProblemError
@@ -62,12 +62,19 @@ def save(
     The same design gives the same bytes.
     """
     members = _members(design)
-    data = {f"{name}.npy": encode(array, TYPES[name]) for name, array in members.items()}
-    names = None if labels is None else different_labels(labels, design.channel.n_secrets)
-    pack(Path(path), {**_meta(design), "labels": names}, data)
+    meta = {
+        **head("channel"),
+        **claims(design, "design"),
+        "lower": design.lower,
+        "upper": design.upper,
+        "status": design.status,
+        "space": space_facts(design.problem.space),
+        "labels": None if labels is None else different_labels(labels, design.channel.n_secrets),
+    }
+    pack(Path(path), meta, members)
 
 
-def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
+def pack(path: Path, meta: dict[str, Any], members: dict[str, NDArray[Any]]) -> None:
     """Write metadata and arrays into one file, whole or not at all, with a hash of each.
 
     Equal content gives equal bytes. `data` has the bytes of each ``.npy`` member by name; the file is in memory
@@ -78,6 +85,7 @@ def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
     InvalidProblemError
         When the system refuses.
     """
+    data = {f"{name}.npy": _encoded(array, TYPES[name]) for name, array in members.items()}
     hashes = {name: {"sha256": hashlib.sha256(body).hexdigest()} for name, body in data.items()}
     stated = {**meta, "members": hashes}
     text = json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
@@ -101,8 +109,6 @@ def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
     space = problem.space
     if scope is None or scope.space != space.digest:
         raise InvalidProblemError("design", "a guarantee bound to its space", "another")
-    if not design.certificate.passed:
-        raise InvalidProblemError("design", "a certificate that passed", "one that failed")
     constraints = space.adjacency(design.guarantee.radius)
     joined = np.zeros((0, 2), dtype=np.int32)
     if scope.joined:
@@ -126,23 +132,7 @@ def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
     return members
 
 
-def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
-    """Return the metadata of a design's file as plain values."""
-    return {
-        "format": FORMAT,
-        "schema_version": SCHEMA_VERSION,
-        "kind": "channel",
-        "guarantee": design.guarantee.to_dict(),
-        "certificate": design.certificate.to_dict(),
-        "lower": design.lower,
-        "upper": design.upper,
-        "status": design.status,
-        "provenance": design.provenance.to_dict(),
-        "space": space_facts(design.problem.space),
-    }
-
-
-def encode(array: NDArray[Any], kind: str) -> bytes:
+def _encoded(array: NDArray[Any], kind: str) -> bytes:
     """Return an array as ``.npy``, version 1.0, in C order, of dtype `kind`."""
     buffer = io.BytesIO()
     plain = np.ascontiguousarray(array, dtype=kind)

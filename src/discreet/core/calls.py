@@ -52,12 +52,13 @@ def explained(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             try:
                 return function(*args, **kwargs)
             except TypeError as error:
-                if _came_from_inside(error):
+                # A call with wrong arguments raises in the frame of its caller, here; otherwise the function had begun.
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                     raise
                 name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
-                raise InvalidProblemError(
-                    name, f"a call such as {example}", _complaint(error)
-                ) from None
+                words = str(error).rpartition("() ")[2].removeprefix("got ")
+                got = f"one that is {words}" if words.startswith("missing") else words
+                raise InvalidProblemError(name, f"a call such as {example}", got) from None
 
         return call
 
@@ -85,14 +86,3 @@ def explained_record(example: str) -> Callable[[type[T]], type[T]]:
         return record
 
     return decorate
-
-
-def _came_from_inside(error: TypeError) -> bool:
-    """Whether the function had begun to run: a call with wrong arguments raises in the frame of its caller."""
-    return error.__traceback__ is None or error.__traceback__.tb_next is not None
-
-
-def _complaint(error: TypeError) -> str:
-    """Take Python's words behind the name of the function."""
-    words = str(error).rpartition("() ")[2].removeprefix("got ")
-    return f"one that is {words}" if words.startswith("missing") else words

@@ -15,7 +15,6 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONG = {
     month[:3]: month
     for month in (
@@ -33,6 +32,7 @@ _LONG = {
         "december",
     )
 }
+_MONTHS = tuple(_LONG)
 
 _YEAR, _MONTH, _DAY = r"(?P<y>\d{4})", r"(?P<m>\d{1,2})", r"(?P<d>\d{1,2})"
 _NAME = r"(?P<n>[A-Za-z]{3,9})\.?"

@@ -16,7 +16,7 @@ from operator import index
 from typing import Any, Literal
 
 from discreet.core.calls import explained_record
-from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
+from discreet.core.errors import InvalidProblemError, refuse_malformed, unknown_name
 from discreet.core.exact import Exact, to_measure, to_positive
 from discreet.core.printed import count, decimal, decimal_up
 from discreet.core.statements import state
@@ -262,7 +262,8 @@ another at d km; for any two points of the region, not only for its places
     region: str
 
     def __post_init__(self) -> None:
-        if not _is_digest(self.region):
+        region: object = self.region
+        if not isinstance(region, str) or not re.fullmatch("[0-9a-f]{64}", region):
             raise InvalidProblemError("region", "a SHA-256 in hexadecimal", "another text")
 
     def to_dict(self) -> dict[str, Any]:
@@ -498,6 +499,7 @@ def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
     return sentences
 
 
+@refuse_malformed("guarantee")
 def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
     """Read what the guarantees' ``to_dict`` wrote.
 
@@ -511,18 +513,6 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
     >>> guarantee_from_dict(PureDP(1, neighbors="replace-one").to_dict()) == PureDP(1, "replace-one")
     True
     """
-    try:
-        return _from_dict(data)
-    except DiscreetError:
-        raise
-    except MALFORMED as error:
-        raise InvalidProblemError(
-            "guarantee", "a mapping that its `to_dict` wrote", f"another ({type(error).__name__})"
-        ) from None
-
-
-def _from_dict(data: dict[str, Any]) -> Guarantee:
-    """Return the guarantee of its ``kind``; missing keys and other types raise errors of Python's."""
     match data.get("kind"):
         case "pure-dp":
             return PureDP(data["epsilon"], data["neighbors"])
@@ -542,10 +532,6 @@ def _from_dict(data: dict[str, Any]) -> Guarantee:
 
 def _scope(data: dict[str, Any]) -> Scope | PointScope:
     return PointScope.from_dict(data) if "region" in data else Scope.from_dict(data)
-
-
-def _is_digest(text: object) -> bool:
-    return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
 def _plain(record: Guarantee | Scope | PointScope) -> dict[str, Any]:

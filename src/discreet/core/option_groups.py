@@ -67,11 +67,6 @@ class OptionRow:
     default: Any
 
     @property
-    def is_argument(self) -> bool:
-        """Whether the value is typed without a name."""
-        return self.option.positional
-
-    @property
     def title(self) -> str:
         """Label of the option's field in a form."""
         return self.option.flags_of(self.name)[0].strip("-").replace("-", " ").capitalize()
@@ -202,8 +197,10 @@ def rows_of(record: type[OptionGroup]) -> Iterator[OptionRow]:
     ``budget recover LEDGER ID``.
     """
     rows = list(rows_by_group(record))
-    yield from (row for rows_of_group in reversed(rows) for row in rows_of_group if row.is_argument)
-    yield from (row for rows_of_group in rows for row in rows_of_group if not row.is_argument)
+    yield from (
+        row for rows_of_group in reversed(rows) for row in rows_of_group if row.option.positional
+    )
+    yield from (row for rows_of_group in rows for row in rows_of_group if not row.option.positional)
 
 
 def rows_by_group(record: type[OptionGroup]) -> Iterator[list[OptionRow]]:

@@ -229,8 +229,7 @@ def name_of(value: object, field: str) -> None:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: root: expected a name, got list
     """
-    if not isinstance(value, Hashable):
-        raise InvalidProblemError(field, "a name", type(value).__name__)
+    instance_of(value, Hashable, field, "a name")
 
 
 def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - as it came
@@ -244,8 +243,8 @@ def mapping(values: Any, field: str, expected: str) -> None:  # noqa: ANN401 - a
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: diverse: expected numbers by column, got list
     """
-    if values is not None and not isinstance(values, Mapping):
-        raise InvalidProblemError(field, expected, type(values).__name__)
+    if values is not None:
+        instance_of(values, Mapping, field, expected)
 
 
 def array_of(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A rooted tree in level order; :meth:`from_paths` and :meth:`from_parents` make it from any order.
+    """A rooted tree in level order; :meth:`from_paths` makes it from leaves in any order.
 
     Parameters
     ----------
@@ -127,64 +127,6 @@ class Tree:
                 parents.append(at)
                 nodes.append((*node, label))
         return cls(tuple(labels), np.array(parents))
-
-    @classmethod
-    def from_parents(cls, labels: Sequence[Hashable], parents: Sequence[Hashable | None]) -> Tree:
-        """Tree of labels and the labels of their parents.
-
-        Linear in the labels.
-
-        Parameters
-        ----------
-        labels
-            Different labels, in any order. Siblings keep their order.
-        parents
-            For each the label of its parent, ``None`` for the root.
-
-        Returns
-        -------
-        Tree
-            The tree, numbered anew.
-
-        Raises
-        ------
-        InvalidProblemError
-            For no rows, a label given twice, a parent that is not there, no root or two, or a cycle (naming a label).
-
-        Examples
-        --------
-        >>> Tree.from_parents(["flu", "any", "cold"], ["any", None, "any"]).labels
-        ('any', 'flu', 'cold')
-        >>> Tree.from_parents(["any", "a", "b"], [None, "b", "a"])
-        Traceback (most recent call last):
-        discreet.core.errors.InvalidProblemError: parents: expected a path from every node to the root, got a cycle ...
-        """
-        if len(labels) != len(parents) or not labels:
-            raise InvalidProblemError(
-                "parents", "one for each label, at least one", f"{len(labels)} and {len(parents)}"
-            )
-        children: dict[Hashable, list[Hashable]] = {label: [] for label in labels}
-        if len(children) < len(labels):
-            raise InvalidProblemError("labels", "each node once", "a duplicate")
-        roots = [label for label, parent in zip(labels, parents, strict=True) if parent is None]
-        if len(roots) != 1:
-            raise InvalidProblemError("parents", "one root, whose parent is None", len(roots))
-        for label, parent in zip(labels, parents, strict=True):
-            if parent is not None:
-                if parent not in children:
-                    raise InvalidProblemError("parents", "labels of nodes", repr(parent))
-                children[parent].append(label)
-        order, above = [roots[0]], [-1]
-        for at, node in enumerate(order):
-            order.extend(children[node])
-            above.extend([at] * len(children[node]))
-        if len(order) < len(labels):
-            reached = set(order)
-            lost = next(label for label in labels if label not in reached)
-            raise InvalidProblemError(
-                "parents", "a path from every node to the root", f"a cycle above {lost!r}"
-            )
-        return cls(tuple(order), np.array(above))
 
     @property
     def n(self) -> int:

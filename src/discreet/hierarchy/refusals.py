@@ -75,7 +75,7 @@ def check_places(table: Table, columns: tuple[str, ...], tree: Tree, argument: s
         reasons.setdefault(_reason(tuple(path), columns, tree), []).append(row)
     # The reason of the first row; the others come when this one is mended.
     (column, expected), rows = next(iter(reasons.items()))
-    raise InvalidProblemError(column, expected, f"others in {name_rows(rows, private=False)}")
+    raise InvalidProblemError(column, expected, f"others in {name_rows(rows)}")
 
 
 def check_shape(
@@ -130,7 +130,7 @@ def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one o
     """
     rows = rows_where(table, condition, argument)
     if len(rows):
-        where = name_rows(rows[ROW].to_list(), private=False)
+        where = name_rows(rows[ROW].to_list())
         raise InvalidProblemError(column, expected, f"{got} in {where}")
 
 

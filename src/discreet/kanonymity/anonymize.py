@@ -441,12 +441,13 @@ def _with_persons(
 ) -> tuple[KAnonymity, Any, tuple[int, ...]]:
     """Return the guarantee over persons or rows, the table without the column of persons, and their numbers by row."""
     from discreet.kanonymity.verify import meaning_codes
-    from discreet.tables.frames import without
+    from discreet.tables.frames import left_out
 
     if person is None:
         return guarantee, published, ()
     claimed = KAnonymity(guarantee.k, guarantee.quasi_identifiers, "person")
-    return claimed, without(published, person), tuple(meaning_codes(published, person).tolist())
+    persons = tuple(meaning_codes(published, person).tolist())
+    return claimed, left_out(published, [person]), persons
 
 
 def _read(

@@ -146,9 +146,7 @@ def is_prose(cells: pl.Series, *, max_rows: int = 20_000) -> bool:
 
 
 def holds_numbers(column: pl.Series) -> bool:
-    """Return whether a column holds numbers: by its type, or as text whose cells that are not empty are numbers.
-
-    Text with a zero in front, such as a postal code, is no number.
+    """Return whether a column holds numbers: by its type, or as :func:`text_holds_numbers` tests it.
 
     Examples
     --------
@@ -156,22 +154,16 @@ def holds_numbers(column: pl.Series) -> bool:
     >>> holds_numbers(pl.Series(["30", "4e1", ""])), holds_numbers(pl.Series(["00100", "1"]))
     (True, False)
     """
-    import polars as pl
+    import narwhals as nw
 
-    if column.dtype != pl.String:
-        return column.dtype.is_numeric()
-    cells = column.drop_nulls()
-    cells = cells.filter(cells.str.strip_chars() != "")
-    if not len(cells):
-        return False
-    numbers = cells.str.contains(NUMBER).all() and not cells.str.contains(CODE).any()
-    return bool(numbers and cells.str.contains(r"\d").any())
+    known = nw.from_native(column, series_only=True)
+    return column.dtype.is_numeric() or text_holds_numbers(known)
 
 
 def text_holds_numbers(series: Any) -> bool:  # noqa: ANN401 - a series of Narwhals
-    """Test whether a column of any library is text that holds numbers, as :func:`holds_numbers` tests it; linear.
+    """Test whether a column of any library is text whose cells that are not empty are numbers; linear.
 
-    A column of another type gives False, one of numbers too.
+    Text with a zero in front, such as a postal code, is no number. A column of another type gives False.
     """
     import narwhals as nw
 

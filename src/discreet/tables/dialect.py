@@ -13,7 +13,7 @@ import mmap
 import re
 import stat
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,14 +174,10 @@ def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None
         raise refused("file-empty", argument, f"{where}, which is empty")
     zero = b"\0" in head.partition(b"\n")[0]
     if whole and not zero:
-        with where.open("rb") as file, closing(_mapped(file.fileno())) as data:
+        with where.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             zero = data.find(b"\0") >= 0
     if zero:
         raise refused("zero-bytes", argument, f"{where}, which holds zero bytes")
-
-
-def _mapped(descriptor: int) -> mmap.mmap:
-    return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
 
 
 def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
@@ -296,14 +292,10 @@ def text_in(path: str | os.PathLike[str], argument: str) -> str:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
         raise refused("text-unreadable", argument, got) from None
     except UnicodeDecodeError:
-        raise _in_utf8(argument, f"{path} in another encoding") from None
+        raise refused("text-encoding", argument, f"{path} in another encoding") from None
     if "\0" in text:
-        raise _in_utf8(argument, f"{path} with zero bytes")
+        raise refused("text-encoding", argument, f"{path} with zero bytes")
     return text
-
-
-def _in_utf8(argument: str, got: str) -> InvalidProblemError:
-    return refused("text-encoding", argument, got)
 
 
 def cells_of_text(text: str, mark: str = "") -> list[list[str]]:

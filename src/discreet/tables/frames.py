@@ -46,12 +46,10 @@ def frame_of(
     given: Any,  # noqa: ANN401 - anything
     argument: str,
     expected: str = "a table or a path",
-    *,
-    eager: bool = False,
 ) -> Any:  # noqa: ANN401 - a frame of Narwhals, eager or lazy
     """Wrap a dataframe of any library that Narwhals knows, whose columns have different names that are text.
 
-    With `eager` a lazy frame is refused; names of lazy frames are not looked at. Constant time for each column.
+    Names of lazy frames are not looked at. Constant time for each column.
 
     Raises
     ------
@@ -68,7 +66,7 @@ def frame_of(
     discreet.core.errors.InvalidProblemError: table: expected a table or a path, got list
     """
     try:
-        frame: Any = nw.from_native(given, eager_only=True) if eager else nw.from_native(given)
+        frame: Any = nw.from_native(given)
     except TypeError:
         raise refused("table-type", argument, type(given).__name__, expected=expected) from None
     except nw.exceptions.DuplicateError:
@@ -249,11 +247,6 @@ def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
     return refused("table-unreadable", argument, type(error).__name__)
 
 
-def _kind(dtype: nw.dtypes.DType) -> str:
-    """Return "a column of" and a column's type, for a message; its fields, categories or time zone would be cells."""
-    return f"a column of {type(dtype).__name__}"
-
-
 def text_of(table: Table, column: str, shown: str) -> nw.Expr:
     """Return an expression for a column as text; what is missing is empty.
 
@@ -266,7 +259,7 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
     """
     dtype = table.collect_schema()[column]
     if not (dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)):
-        raise refused("region-type", shown, _kind(dtype))
+        raise refused("region-type", shown, f"a column of {type(dtype).__name__}")
     return nw.col(column).cast(nw.String).fill_null("")
 
 
@@ -282,21 +275,18 @@ def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> n
     return matching.sort(ROW).head(printed.MAX_LISTED + 1)
 
 
-def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
-    """Return positions of rows, given from 0, as text counted from 1 without the header.
+def name_rows(rows: Iterable[int]) -> str:
+    """Return positions of rows, given from 0, as text counted from 1 without the header; empty without rows.
 
-    With `private` marked as private.
-
-    Only the first ones are listed. Without rows the text is the mark alone, or empty.
+    Only the first ones are listed.
 
     Examples
     --------
     >>> name_rows([0, 6])
-    'rows 1, 7 (private: this depends on records)'
+    'rows 1, 7'
     """
     at = [row + 1 for row in rows]
-    text = f"rows {printed.first_of(at)}" if at else ""
-    return f"{text} (private: this depends on records)".strip() if private else text
+    return f"rows {printed.first_of(at)}" if at else ""
 
 
 def has_nested_cells(series: nw.Series[Any]) -> bool:
@@ -394,11 +384,6 @@ def _is_missing(cell: object) -> bool:
 def left_out(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - as above
     """Return a new dataframe without some columns, or the same one if `names` is empty."""
     return nw.from_native(table, eager_only=True).drop(list(names)).to_native() if names else table
-
-
-def without(table: Any, name: str) -> Any:  # noqa: ANN401 - a dataframe of any library
-    """Return a dataframe without a column."""
-    return nw.from_native(table, eager_only=True).drop(name).to_native()
 
 
 def rebuilt(

@@ -132,7 +132,7 @@ def look_at(
     if not cells:
         return Look()
     hints = _hints(name)
-    many = _is_nearly_unique(rows, different)
+    many = rows > 1 and different >= 0.9 * rows
     unique = "nearly every value is different, probably an identifier" if many else ""
     single = "nearly every value is different, which singles people out" if many else ""
     dates = _dates(cells, values, single)
@@ -179,15 +179,18 @@ def names_persons(name: str) -> bool:
     >>> [names_persons(name) for name in ("patient_id", "PatientID", "SSN", "age", "house no")]
     [True, True, True, False, False]
     """
+    return not _PERSONS.isdisjoint(_words(name)) or "national" in _hints(name)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a column's name, in small letters: those between other characters, and between `aB`."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    words = {word for word in re.split(r"[\W_]+", spaced.lower()) if word}
-    return bool(words & _PERSONS) or "national" in _hints(name)
+    return [word for word in re.split(r"[\W_]+", spaced.lower()) if word]
 
 
 def _hints(name: str) -> set[str]:
     """Read what the words of a name hint at."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    words = [word for word in re.split(r"[\W_]+", spaced.lower()) if word]
+    words = _words(name)
     joined = "".join(words)
     return {_HINTS[word] for word in (*words, joined) if word in _HINTS}
 
@@ -195,15 +198,6 @@ def _hints(name: str) -> set[str]:
 def _mostly(cells: Sequence[str], fits: Callable[[str], object], *, least: float = 0.8) -> bool:
     """Return whether at least a share of the cells look like a kind, by which the column is of that kind."""
     return sum(bool(fits(cell)) for cell in cells) >= least * len(cells)
-
-
-def _is_sentence(cell: str, *, min_words: int = 5) -> bool:
-    return len(cell.split()) >= min_words
-
-
-def _is_nearly_unique(rows: int, different: int, *, least: float = 0.9) -> bool:
-    """Return whether such a share of the values is different that a column points at single rows."""
-    return rows > 1 and different >= least * rows
 
 
 def _identifier(
@@ -235,7 +229,7 @@ def _identifier(
     digits = "phone" in hints and _mostly(cells, re.compile(r"\+?\d{7,15}").fullmatch)
     if digits or (phone and not date and (not _is_postal(cells, hints))):
         return Look("drop", "phone number", f"cells look like {_PLURAL['phone number']}")
-    sentences = _mostly(cells, _is_sentence, least=0.5)
+    sentences = _mostly(cells, lambda cell: len(cell.split()) >= 5, least=0.5)
     if (sentences and different > rows / 2) or ("text" in hints and many):
         return Look("drop", "free text", "cells are free text, which may name people")
     if not date and _addressed(cells, hints, different, rows):

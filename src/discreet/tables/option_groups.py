@@ -52,13 +52,7 @@ class FileReadingOptions(OptionGroup, panel=READING):
     @property
     def reading(self) -> ReadingOptions:
         """The options as the library takes them."""
-        return ReadingOptions.of(
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-            decimal=self.decimal,
-            sheet=self.sheet,
-            missing=self.missing,
-        )
+        return ReadingOptions.of(**self.of(FileReadingOptions))
 
 
 class QuotesOption(OptionGroup, panel="The data"):
@@ -94,7 +88,7 @@ class CodingOptions(OptionGroup, panel=COLUMNS):
     @property
     def recoding(self) -> Recoding:
         """The options as the library takes them."""
-        return Recoding.of(bins=self.bins, top=self.top, bottom=self.bottom)
+        return Recoding.of(**self.of(CodingOptions))
 
 
 class RecodingOptions(CodingOptions, panel=COLUMNS):
@@ -113,10 +107,4 @@ class RecodingOptions(CodingOptions, panel=COLUMNS):
     @property
     def recoding(self) -> Recoding:
         """The options as the library takes them."""
-        return Recoding.of(
-            bins=self.bins,
-            top=self.top,
-            bottom=self.bottom,
-            rounded=self.rounded,
-            prefix=self.prefix,
-        )
+        return Recoding.of(**self.of(RecodingOptions))

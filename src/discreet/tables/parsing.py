@@ -127,7 +127,7 @@ def read(
         source,
         separator=mark,
         schema_overrides=types,
-        infer_schema=infer or types is not None,
+        infer_schema=infer,
         infer_schema_length=None,
         glob=False,
     )

@@ -19,7 +19,7 @@ from discreet.tables.looks import MAX_VALUES, Look, look_at, names_persons
 from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
@@ -90,11 +90,10 @@ def assign_roles(
     *,
     options: bool = False,
     show: bool | None = None,
-    mine: Iterable[str] = (),
 ) -> AssignedRoles:
     """Return the role of each column, or refuse; a column of no role gets what `unassigned` states.
 
-    `look` is not called with ``unassigned="drop"``. Columns `mine` are in no role of the result.
+    `look` is not called with ``unassigned="drop"``.
 
     Parameters
     ----------
@@ -108,8 +107,6 @@ def assign_roles(
         Whether arguments are called as the command line does.
     show
         Whether messages may name columns that nobody typed; ``None`` where there is no ``--show-columns``.
-    mine
-        Columns that the caller itself added: no person's, so of no role.
 
     Raises
     ------
@@ -160,7 +157,7 @@ def assign_roles(
                     first=called(role[name]),
                     second=called(kind),
                 )
-    rest = [name for name in columns if name not in role and name not in set(mine)]
+    rest = [name for name in columns if name not in role]
     if given.unassigned != "drop":
         _refuse(rest, columns, given, look, called=called, show=show)
     role |= dict.fromkeys(rest, given.unassigned or "keep")

@@ -255,7 +255,6 @@ def refuse_killers(
     *,
     unknown: bool = False,
     whole: bool = True,
-    shown: str | None = None,
 ) -> None:
     """Refuse a file that its reader would not survive, having tried it in a child process where that may be.
 
@@ -273,8 +272,6 @@ def refuse_killers(
         about 0.25 s, and the time to read the file once more.
     whole
         Whether it will be held in memory at once.
-    shown
-        What a message calls it; default: its path.
 
     Raises
     ------
@@ -290,14 +287,14 @@ def refuse_killers(
         raise refused("reader-process", argument, error.strerror or "none") from None
     if verdict is ReadOutcome.READ:
         return
-    called, most = shown or path, in_words(parsing.share_of_memory(), printed.at_least)
+    most = in_words(parsing.share_of_memory(), printed.at_least)
     if verdict is ReadOutcome.DIED:
-        raise refused("reader-died", argument, f"{called}, on which the reader crashed")
+        raise refused("reader-died", argument, f"{path}, on which the reader crashed")
     if verdict is ReadOutcome.LATE:
-        raise refused("reader-late", argument, f"{called}, which takes longer")
+        raise refused("reader-late", argument, f"{path}, which takes longer")
     if verdict is ReadOutcome.NOT_STARTED:
         raise refused("reader-memory", argument, f"at most {most}")
-    raise refused("memory-exceeded", argument, f"{called}, which takes more", most=most)
+    raise refused("memory-exceeded", argument, f"{path}, which takes more", most=most)
 
 
 def _bytes_of(path: str, mark: str) -> int:

@@ -208,9 +208,9 @@ def _codes(
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 
 
-def store(table: pl.DataFrame, path: Path, *, packed: bool = False) -> None:
-    """Write a table as Parquet for this process to read again, without compression or with one that costs little."""
-    table.write_parquet(path, compression="lz4" if packed else "uncompressed")
+def store(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet, without compression, for this process to read again."""
+    table.write_parquet(path, compression="uncompressed")
 
 
 def join_files(files: Sequence[Path], target: Path, columns: Sequence[str]) -> None:

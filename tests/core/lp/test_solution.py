@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.lp import Basis, LinearProgram, LPSolution
+from discreet.core.lp import LinearProgram, LPSolution
 
 INF = np.inf
 PROGRAM = LinearProgram([-1, -2], [[1, 1], [0, 1]], row_upper=[4, 3])
@@ -96,16 +96,3 @@ def test_arrays_are_copied_and_read_only() -> None:
 def test_wrong_shapes_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidProblemError, match=next(iter(change))):
         replace(RIGHT, **change)
-
-
-@pytest.mark.parametrize("codes", [[5], [-1], [[1]]])
-def test_unknown_status_codes_are_refused(codes: Any) -> None:
-    with pytest.raises(InvalidProblemError, match="rows"):
-        Basis(np.array([0]), np.array(codes))
-
-
-def test_a_basis_has_as_many_basic_codes_as_rows() -> None:
-    """HiGHS would take another one without a word, and repair it."""
-    assert Basis(np.array([1, 0], np.int8), np.array([0], np.int8)).rows.tolist() == [0]
-    with pytest.raises(InvalidProblemError, match="1 basic codes.*got 2"):
-        Basis(np.array([1, 0], np.int8), np.array([1], np.int8))

@@ -13,6 +13,7 @@ from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
+from trees import tree_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def random_case(generator: np.random.Generator) -> MeasuredTables:
     domain = Domain.read({names[k]: list(map(str, range(n))) for k, n in enumerate(shape)})
     n = int(generator.integers(1, 6))
     above = [int(generator.integers(0, i)) for i in range(1, n)]
-    tree = Tree.from_parents([str(i) for i in range(n)], [None, *map(str, above)])
+    tree = tree_of([str(i) for i in range(n)], [None, *map(str, above)])
     subsets = [q for size in range(len(shape) + 1) for q in combinations(range(len(shape)), size)]
     kept = [q for q in subsets if q == domain.full or generator.random() < 0.5]
     raw = {q: [int(generator.integers(0, 5)) for _ in range(tree.depth + 1)] for q in kept}

@@ -38,6 +38,7 @@ from hierarchy.contingency.dense_workloads import (
     information,
     loss_of,
 )
+from trees import tree_of
 
 ADDED: Any = "add-remove-person"
 REPLACED: Any = "replace-person"
@@ -159,7 +160,7 @@ def test_replaced_rows_reach_the_bound_where_the_total_is_public(
     children: int, names: list[str]
 ) -> None:
     """What plain counts lose to the bound is that they don't know the total, which nobody who is replaced changes."""
-    tree = Tree.from_parents(range(1 + children), [None] + [0] * children)
+    tree = tree_of(range(1 + children), [None] + [0] * children)
     domain = domain_of((2,) * len(names))
     workload = read_workload(domain, tree.depth + 1, names, None, "variance")
     ratios = []
@@ -177,7 +178,7 @@ def test_replaced_rows_reach_the_bound_where_the_total_is_public(
 
 def test_likeness_of_pairs_tightens_the_bound_of_two_way_tables() -> None:
     """Cells that differ in every attribute cost nothing of two-way interactions: others are drawn as well."""
-    tree, domain = Tree.from_parents([0], [None]), domain_of((2, 2, 2))
+    tree, domain = Tree((0,), np.array([-1])), domain_of((2, 2, 2))
     workload = read_workload(domain, 1, ["a0:a1", "a1:a2"], None, "variance")
     frame, record = best_frame(tree, domain, workload, unit(REPLACED), total=1000)
     assert record is not None

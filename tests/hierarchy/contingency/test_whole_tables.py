@@ -245,7 +245,7 @@ def test_subtrees_apart_are_the_tree_together() -> None:
         assert (out.cells == together.cells[rows]).all()
         assert [one.level for one in out.gaps] == [2]
         assert verify_tables(part, out.cells).passed
-    alone = frame_of(Tree.from_parents(["all"], [None]), SEX_AGE, marginals)
+    alone = frame_of(Tree(("all",), np.array([-1])), SEX_AGE, marginals)
     top = ZeroConcentratedDP(Fraction(1, 12), ADDED)
     first = {q: np.ascontiguousarray(table[:1]) for q, table in kept.values.items()}
     root = upward(MeasuredTables(alone, first, marginal_scales(alone, top), "gaussian", top))

@@ -505,7 +505,39 @@ class Channel:
         ----------
         O(pairs n_reports) time; memory for a slice of the pairs.
         """
-        return _privacy_loss(self, space, radius)
+        if space.n != self.n_secrets:
+            raise InvalidProblemError("space", f"{self.n_secrets} secrets", space.n)
+        adjacency = space.adjacency(radius)
+        logs, error = _log_weights(self)
+        worst, where = -1.0, None
+        for start in range(0, len(adjacency.pairs), max(1, _SLICE // self.n_reports)):
+            stop = start + max(1, _SLICE // self.n_reports)
+            pairs, lengths = adjacency.pairs[start:stop], adjacency.lengths[start:stop]
+            first, second = logs[pairs[:, 0]], logs[pairs[:, 1]]
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(first - second)
+            # A report that neither secret can give says nothing; one that only one can give says everything.
+            apart[np.isneginf(first) & np.isneginf(second)] = 0.0
+            reports = apart.argmax(axis=1)
+            nats = apart[np.arange(len(pairs)), reports]
+            for row in np.flatnonzero(lengths == 0):
+                a, b = pairs[row]
+                # At distance zero nothing but equality will do, and logarithms cannot tell equality.
+                same = bool((self.limbs[:, a] == self.limbs[:, b]).all())
+                nats[row] = 0.0 if same else math.inf
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(lengths == 0, nats, (nats + 2 * error) / lengths)
+            best = int(ratio.argmax())
+            if ratio[best] > worst:
+                worst, where = float(ratio[best]), (*map(int, pairs[best]), int(reports[best]))
+        if where is None:
+            return PrivacyLoss(Fraction(0), None, None)
+        i, j, report = where
+        if math.isinf(worst):
+            return PrivacyLoss(None, (i, j), report)
+        # Two roundings more in the sum and the quotient.
+        epsilon = Fraction(worst) * (1 + Fraction(4, 2**53)) * (1 << adjacency.scale_bits)
+        return PrivacyLoss(epsilon, (i, j), report)
 
 
 def _as_floats(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -555,44 +587,3 @@ def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
         logs: NDArray[np.float64] = np.log(scaled)
     largest = len(channel.limbs) * LIMB_BITS * math.log(2)
     return logs, (8 * largest + 2 * len(channel.limbs)) * 2.0**-52
-
-
-def _privacy_loss(channel: Channel, space: MetricSpace, radius: Exact | None) -> PrivacyLoss:
-    """Compute :meth:`discreet.Channel.privacy_loss` over the pairs within `radius`, all by default; see there.
-
-    Logarithms of all pairs are compared in every report, in slices: pairs times reports. Raises InvalidProblemError
-    for a space of another size.
-    """
-    if space.n != channel.n_secrets:
-        raise InvalidProblemError("space", f"{channel.n_secrets} secrets", space.n)
-    adjacency = space.adjacency(radius)
-    logs, error = _log_weights(channel)
-    worst, where = -1.0, None
-    for start in range(0, len(adjacency.pairs), max(1, _SLICE // channel.n_reports)):
-        stop = start + max(1, _SLICE // channel.n_reports)
-        pairs, lengths = adjacency.pairs[start:stop], adjacency.lengths[start:stop]
-        first, second = logs[pairs[:, 0]], logs[pairs[:, 1]]
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(first - second)
-        # A report that neither secret can give says nothing; one that only one can give says everything.
-        apart[np.isneginf(first) & np.isneginf(second)] = 0.0
-        reports = apart.argmax(axis=1)
-        nats = apart[np.arange(len(pairs)), reports]
-        for row in np.flatnonzero(lengths == 0):
-            a, b = pairs[row]
-            # At distance zero nothing but equality will do, and logarithms cannot tell equality.
-            same = bool((channel.limbs[:, a] == channel.limbs[:, b]).all())
-            nats[row] = 0.0 if same else math.inf
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(lengths == 0, nats, (nats + 2 * error) / lengths)
-        best = int(ratio.argmax())
-        if ratio[best] > worst:
-            worst, where = float(ratio[best]), (*map(int, pairs[best]), int(reports[best]))
-    if where is None:
-        return PrivacyLoss(Fraction(0), None, None)
-    i, j, report = where
-    if math.isinf(worst):
-        return PrivacyLoss(None, (i, j), report)
-    # Two roundings more in the sum and the quotient.
-    epsilon = Fraction(worst) * (1 + Fraction(4, 2**53)) * (1 << adjacency.scale_bits)
-    return PrivacyLoss(epsilon, (i, j), report)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
+from discreet.core.channels.check_ratios import growth_of
 from discreet.core.channels.decay import DECAY_DIGITS
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import FRACTIONAL_BITS, exp_ceil, exp_floor, to_fraction
@@ -322,7 +323,7 @@ def _violations(
     exponential for each close pair.
     """
     high = np.maximum(p, q).astype(np.float64)
-    low = np.minimum(p, q).astype(np.float64) * _growth(lengths, rate)
+    low = np.minimum(p, q).astype(np.float64) * growth_of(lengths, rate, 1)
     certain = high > low * (1 + _FLOAT_ERROR)
     wrong = int(certain.sum())
     for at in np.flatnonzero(~certain & (high > low * (1 - _FLOAT_ERROR))).tolist():
@@ -331,20 +332,3 @@ def _violations(
             rate * int(lengths[at]), FRACTIONAL_BITS
         )
     return wrong
-
-
-def _growth(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
-    """Return ``e^(rate length)`` of `lengths`, of any shape, as float64 of the same shape, to a dozen roundings.
-
-    `rate` is positive, in nats for each unit of the lengths, which are not negative. Lengths of more than 44 nats,
-    beyond all ratios of weights, give ``2^64``.
-    """
-    longest = min(math.floor(44 / rate), 2**62)
-    near = lengths <= longest
-    growth = np.where(near, 1.0, 2.0**64)
-    capped = np.where(near, lengths, 0)
-    for shift in range(0, int(capped.max(initial=0)).bit_length(), 8):
-        digits, which = np.unique((capped >> shift) & 255, return_inverse=True)
-        table = [exp_floor(rate * (digit << shift), 64) / 2**64 for digit in digits.tolist()]
-        growth *= np.array(table)[which]
-    return growth

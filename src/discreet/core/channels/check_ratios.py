@@ -121,7 +121,7 @@ def ratio_checks(channel: Channel, bound: BoundPairs, epsilon: Fraction) -> list
     if n_pairs * limbs.shape[2] > _SLICE:
         compared = np.argwhere(np.triu(bound.mask & ~implied_pairs(bound)))
     lengths = bound.lengths[compared[:, 0], compared[:, 1]]
-    growth = _growth(lengths, epsilon / 2**scale, len(limbs))
+    growth = growth_of(lengths, epsilon / 2**scale, len(limbs))
     least, most = _extremes(limbs, compared)
     unsure = np.flatnonzero(
         ~((most <= growth * (1 - _FLOAT_ERROR)) & (least * growth * (1 - _FLOAT_ERROR) >= 1))
@@ -234,8 +234,8 @@ def implied_pairs(bound: BoundPairs, *, max_relays: int = 16) -> NDArray[np.bool
     return implied | implied.T
 
 
-def _growth(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray[np.float64]:
-    """Return e^(rate length) of `lengths` ``(m,)``, to 15 roundings.
+def growth_of(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray[np.float64]:
+    """Return ``e^(rate length)`` of `lengths` ``(m,)``, not negative, as float64 of this shape, to 15 roundings.
 
     Capped beyond ratios of weights of `n_limbs` limbs.
 

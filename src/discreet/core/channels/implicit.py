@@ -33,7 +33,7 @@ import numpy as np
 
 from discreet.core.channels.decay import Decay
 from discreet.core.errors import InvalidProblemError, first_unfit
-from discreet.core.exact import to_fraction
+from discreet.core.exact import to_positive
 from discreet.core.randomness.bits import SystemBits
 from discreet.core.randomness.inversion import scaled_product
 from discreet.core.spaces.lattice import LatticeLengths
@@ -181,9 +181,7 @@ class AnchoredChannel:
         ball: Ball | None = None,
         names: ArrayLike | None = None,
     ) -> None:
-        values: dict[str, Any] = {"space": space, "rate": to_fraction(rate, "rate")}
-        if values["rate"] <= 0:
-            raise InvalidProblemError("rate", "a positive number", rate)
+        values: dict[str, Any] = {"space": space, "rate": to_positive(rate, "rate")}
         places, weights = _integers(centers, "centers"), _integers(anchors, "anchors")
         shown = places if names is None else _integers(names, "names")
         if not len(places) or not len(places) == len(weights) == len(shown):

@@ -35,7 +35,7 @@ import numpy as np
 
 from discreet.core.channels.channel import LIMB_BITS, Channel, split_limbs
 from discreet.core.errors import InvalidProblemError, first_unfit
-from discreet.core.exact import Exact, to_fraction
+from discreet.core.exact import Exact, to_positive
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -143,10 +143,7 @@ def _lift(slack: Exact) -> int:
 
     More than one nat counts as one. InvalidProblemError for a slack that is not positive.
     """
-    a = to_fraction(slack, "slack")
-    if a <= 0:
-        raise InvalidProblemError("slack", "a positive number", slack)
-    a = min(a, Fraction(1))  # more slack than one nat buys nothing
+    a = min(to_positive(slack, "slack"), Fraction(1))  # more slack than one nat buys nothing
     return math.ceil(2 / a + a / 6)
 
 

@@ -8,11 +8,10 @@ here and verifies the repaired thing exactly.
 from discreet.core.lp.bounds import infeasibility, lagrangian_bound
 from discreet.core.lp.model import LinearModel
 from discreet.core.lp.program import LinearProgram
-from discreet.core.lp.solution import Basis, LPSolution
+from discreet.core.lp.solution import LPSolution
 from discreet.core.lp.solve import solve
 
 __all__ = [
-    "Basis",
     "LPSolution",
     "LinearModel",
     "LinearProgram",

@@ -33,7 +33,7 @@ from discreet.core.errors import (
 )
 from discreet.core.lp.bounds import dual_objective
 from discreet.core.lp.program import HIGHS
-from discreet.core.lp.solution import Basis, LPSolution
+from discreet.core.lp.solution import LPSolution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,6 @@ class Options:
     tolerance: float | None = None
     crossover: bool = True
     log: Callable[[str], None] | None = None
-    presolve: bool = True
 
     def __post_init__(self) -> None:
         for field, right, expected in (
@@ -217,33 +216,6 @@ def _is_feasible(program: LinearProgram, options: Options) -> bool:
     return bool(bare.getModelStatus().name == "kOptimal")
 
 
-def read_basis(highs: Solver) -> Basis | None:
-    """Copy the current basis as int8 codes of HiGHS; ``None`` if there is no valid one."""
-    basis = highs.getBasis()
-    if not basis.valid:
-        return None
-    return Basis(
-        *(
-            np.array([int(code) for code in codes], np.int8)
-            for codes in (basis.col_status, basis.row_status)
-        )
-    )
-
-
-def write_basis(highs: Solver, basis: Basis) -> None:
-    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts.
-
-    `basis` has as many codes as the program has columns and rows; SolverError if HiGHS refuses it.
-    """
-    import highspy
-
-    codes = [highspy.HighsBasisStatus(code) for code in range(5)]
-    handle = highspy.HighsBasis()
-    handle.col_status = [codes[code] for code in basis.columns.tolist()]
-    handle.row_status = [codes[code] for code in basis.rows.tolist()]
-    check(highs.setBasis(handle), "start from a basis")
-
-
 def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> None:
     """Set the solver's options; time limits are in seconds from now on.
 
@@ -262,7 +234,6 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
         "time_limit": seconds,
         **limits,
         "run_crossover": "on" if options.crossover else "off",
-        "presolve": "choose" if options.presolve else "off",
         "primal_feasibility_tolerance": tolerance,
         "dual_feasibility_tolerance": tolerance,
         "ipm_optimality_tolerance": 1e-8 if options.tolerance is None else options.tolerance,
@@ -279,40 +250,29 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
         check(highs.setOptionValue(name, value), f"set {name} to {value}")
 
 
-class _Listener:
-    """What HiGHS calls while it runs: it passes log lines on, and asks HiGHS to stop.
-
-    An exception must not fly through the C++ of the solver. So the signal and an error of ``log`` are only noted here,
-    and raised once HiGHS has stopped.
-    """
-
-    def __init__(self, log: Callable[[str], None] | None, logging: int) -> None:
-        self.log = log
-        self.logging = logging
-        self.pressed: list[Any] = []
-        self.failed: list[Exception] = []
-
-    def __call__(self, kind: Any, message: str, _out: Any, answer: Any, _data: Any) -> None:  # noqa: ANN401 - of C++
-        if int(kind) != self.logging:
-            answer.user_interrupt = bool(self.pressed or self.failed)
-        elif self.log is not None and not self.failed:
-            try:
-                self.log(message)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again when HiGHS has stopped
-                self.failed.append(error)
-
-
 @contextmanager
 def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[None]:
     """Pass log lines on to `log`, and stop the solver at its next iteration when the user presses Ctrl-C.
 
-    A context manager. An error that `log` raised stops the solver, and is raised at the end.
+    A context manager. An exception must not fly through the C++ of the solver: the signal, and an error of `log`, which
+    stops the solver too, are raised once it has stopped.
     """
     from highspy import cb
 
     Kind = cb.HighsCallbackType
-    listener = _Listener(log, int(Kind.kCallbackLogging))
-    check(highs.setCallback(listener, None), "report")
+    pressed: list[Any] = []
+    failed: list[Exception] = []
+
+    def listen(kind: Any, message: str, _out: Any, answer: Any, _data: Any) -> None:  # noqa: ANN401 - of C++
+        if int(kind) != int(Kind.kCallbackLogging):
+            answer.user_interrupt = bool(pressed or failed)
+        elif log is not None and not failed:
+            try:
+                log(message)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again when HiGHS has stopped
+                failed.append(error)
+
+    check(highs.setCallback(listen, None), "report")
     for kind in (
         Kind.kCallbackLogging,
         Kind.kCallbackSimplexInterrupt,
@@ -324,16 +284,16 @@ def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[Non
     # Python runs handlers of signals in the main thread alone.
     mine = callable(former) and threading.current_thread() is threading.main_thread()
     if mine:
-        signal.signal(signal.SIGINT, lambda *event: listener.pressed.append(event))
+        signal.signal(signal.SIGINT, lambda *event: pressed.append(event))
     try:
         yield
     finally:
         if mine:
             signal.signal(signal.SIGINT, former)
-    if callable(former) and listener.pressed:
-        former(*listener.pressed[0])
-    if listener.failed:
-        raise listener.failed[0]
+    if callable(former) and pressed:
+        former(*pressed[0])
+    if failed:
+        raise failed[0]
 
 
 def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bool) -> LPSolution:
@@ -368,7 +328,6 @@ def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bo
         bound=bound,
         iterations=sum(max(0, int(count)) for count in counts),
         seconds=seconds,
-        basis=read_basis(highs),
     )
 
 

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.lp.bounds import infeasibility
-from discreet.core.lp.highs import (
-    BACKEND,
-    Options,
-    check,
-    cost_scale,
-    load,
-    read_basis,
-    run,
-    write_basis,
-)
-from discreet.core.lp.program import LinearProgram, read_box, read_cost, read_matrix
+from discreet.core.lp.highs import BACKEND, Options, check, load, run
+from discreet.core.lp.program import LinearProgram, read_box, read_matrix
 from discreet.core.printed import at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.lp.solution import Basis, LPSolution
+    from discreet.core.lp.solution import LPSolution
 
 
 class LinearModel:
@@ -61,20 +50,6 @@ class LinearModel:
     def program(self) -> LinearProgram:
         """The program as it stands now."""
         return self._program
-
-    @property
-    def basis(self) -> Basis | None:
-        """Start the next solve from a basis; refuse one without a code for each variable and row."""
-        return read_basis(self._highs)
-
-    @basis.setter
-    def basis(self, basis: Basis) -> None:
-        shape = (self._program.n_variables, self._program.n_rows)
-        if (basis.columns.size, basis.rows.size) != shape:
-            raise InvalidProblemError(
-                "basis", f"{shape} codes", (basis.columns.size, basis.rows.size)
-            )
-        write_basis(self._highs, basis)
 
     def add_rows(self, matrix: object, lower: ArrayLike, upper: ArrayLike) -> None:
         """Append rows ``lower <= matrix @ x <= upper``.
@@ -129,70 +104,19 @@ class LinearModel:
         """
         m = self._program.n_rows
         low, high = read_box(lower, upper, m, ("lower", "upper"))
-        check(self._highs.changeRowsBounds(m, _all(m), low, high), "change the sides of rows")
+        every = np.arange(m, dtype=np.int32)
+        check(self._highs.changeRowsBounds(m, every, low, high), "change the sides of rows")
         self._program = self._program._with(row_lower=low, row_upper=high)  # noqa: SLF001 - see there
 
-    def set_column_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Replace both bounds of all variables in place, ``(n,)`` or one number each; equal bounds fix a variable.
-
-        Raises InvalidProblemError as :func:`read_box`.
-
-        `lower` and `upper` are in the units of the variables, and may be infinite.
-        """
-        n = self._program.n_variables
-        low, high = read_box(lower, upper, n, ("lower", "upper"))
-        check(self._highs.changeColsBounds(n, _all(n), low, high), "change the bounds of variables")
-        self._program = self._program._with(lower=low, upper=high)  # noqa: SLF001 - see there
-
-    def set_cost(self, cost: ArrayLike) -> None:
-        """Replace the cost in place; shape (n,).
-
-        The basis stays. SolverError if HiGHS would change a number.
-
-        Raises
-        ------
-        InvalidProblemError
-            For another shape, or numbers that are not finite.
-        """
-        n = self._program.n_variables
-        prices = read_cost(cost)
-        if prices.size != n:
-            raise InvalidProblemError("cost", f"shape ({n},)", f"shape {prices.shape}")
-        check(
-            self._highs.changeColsCost(n, _all(n), prices * cost_scale(prices)), "change the cost"
-        )
-        self._program = self._program._with(cost=prices)  # noqa: SLF001 - see there
-
-    def solve(
-        self,
-        *,
-        method: Literal["auto", "simplex", "ipm"] = "auto",
-        time_limit: float | None = None,
-        gap: float | None = None,
-        threads: int = 1,
-        iteration_limit: int | None = None,
-        tolerance: float | None = None,
-        crossover: bool = True,
-        log: Callable[[str], None] | None = None,
-        presolve: bool = True,
-    ) -> LPSolution:
-        """Solve the program as it stands; parameters, return value and errors as in :func:`discreet.core.lp.solve`.
-
-        Parameters
-        ----------
-        presolve
-            Whether HiGHS may simplify the program first, which on a large dense one takes seconds that no limit and no
-            signal stops.
+    def solve(self, **options: Any) -> LPSolution:  # noqa: ANN401 - the options of `solve`
+        """Solve the program as it stands; options, return value and errors as in :func:`discreet.core.lp.solve`.
 
         Returns
         -------
         LPSolution
             The optimal point; its ``program`` is the present one.
         """
-        options = Options(
-            method, time_limit, gap, threads, iteration_limit, tolerance, crossover, log, presolve
-        )
-        return run(self._highs, self._program, options)
+        return run(self._highs, self._program, Options(**options))
 
     def farkas_ray(
         self, *, time_limit: float | None = None, tolerance: float = 1e-9
@@ -299,7 +223,3 @@ def _elastic(program: LinearProgram) -> LinearProgram:
         lower=np.concatenate([program.lower, np.zeros(2 * m)]),
         upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
     )
-
-
-def _all(size: int) -> NDArray[np.int32]:
-    return np.arange(size, dtype=np.int32)

@@ -20,38 +20,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
-    """Which variables and rows are basic, and at which bound the others rest: the start of a later solve.
-
-    Parameters
-    ----------
-    columns
-        HiGHS' status codes of the variables, shape (n,): 0 at the lower bound, 1 basic, 2 at the upper bound,
-        3 free and zero, 4 nonbasic.
-    rows
-        The same for the rows, shape (m,).
-    """
-
-    columns: NDArray[np.int8]
-    rows: NDArray[np.int8]
-
-    def __post_init__(self) -> None:
-        for name in ("columns", "rows"):
-            codes = np.array(getattr(self, name), dtype=np.int8)
-            if codes.ndim != 1 or ((codes < 0) | (codes > 4)).any():
-                raise InvalidProblemError(
-                    name, "status codes from 0 to 4 in one dimension", f"shape {codes.shape}"
-                )
-            codes.setflags(write=False)
-            object.__setattr__(self, name, codes)
-        basic = int((self.columns == 1).sum() + (self.rows == 1).sum())
-        if basic != self.rows.size:
-            raise InvalidProblemError(
-                "rows", f"{self.rows.size} basic codes, one for each row", basic
-            )
-
-
-@dataclass(frozen=True, eq=False)
 class LPSolution:
     r"""A point of a program, with the multipliers that show how good it is.
 
@@ -86,8 +54,6 @@ class LPSolution:
         Iterations of the simplex and interior-point methods and of crossover, in all linear programs solved.
     seconds
         Wall-clock time of the solver.
-    basis
-        The basis of the point, or ``None``.
 
     Examples
     --------
@@ -107,7 +73,6 @@ class LPSolution:
     bound: float
     iterations: int = 0
     seconds: float = 0.0
-    basis: Basis | None = None
 
     def __post_init__(self) -> None:
         n, m = self.program.n_variables, self.program.n_rows

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import Exact, to_fraction
+from discreet.core.exact import Exact, to_fraction, to_positive
 from discreet.core.randomness.bits import as_bits
 from discreet.core.randomness.inversion import WORD_BITS, exp_bracket, scaled_product
 
@@ -200,12 +200,8 @@ def exponential_mechanism(
     >>> exponential_mechanism([0, 1000, 0], epsilon=1, sensitivity=1)
     1
     """
-    rate = to_fraction(epsilon, "epsilon")
-    if rate <= 0:
-        raise InvalidProblemError("epsilon", "a positive number", rate)
-    width = to_fraction(sensitivity, "sensitivity")
-    if width <= 0:
-        raise InvalidProblemError("sensitivity", "a positive number", width)
+    rate = to_positive(epsilon, "epsilon")
+    width = to_positive(sensitivity, "sensitivity")
     deficits, denominator = _deficits(scores)
     rate /= width * denominator * (1 if monotone else 2)
     sums = partial(_bracket_sums, deficits, rate)

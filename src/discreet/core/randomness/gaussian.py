@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import Exact, to_fraction
+from discreet.core.exact import Exact, to_positive
 from discreet.core.randomness.bernoulli import bernoulli_exps, coin_exp
 from discreet.core.randomness.bits import as_bits
 from discreet.core.randomness.noise import discrete_laplace, discrete_laplaces, read_size
@@ -154,9 +154,7 @@ def discrete_gaussians(
 
 def _check_variance(variance: Exact) -> tuple[Fraction, int]:
     """Return a positive variance as a fraction, and ``t``, the floor of its root plus 1; refuse others."""
-    exact = to_fraction(variance, "variance")
-    if exact <= 0:
-        raise InvalidProblemError("variance", "a positive number", exact)
+    exact = to_positive(variance, "variance")
     return exact, math.isqrt(exact.numerator // exact.denominator) + 1
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.exact import Exact, to_fraction
+from discreet.core.exact import Exact, to_positive
 from discreet.core.randomness.bernoulli import bernoulli_exps, coin_exp
 from discreet.core.randomness.bits import as_bits
 from discreet.core.randomness.inversion import Inversion, exp_bracket
@@ -73,7 +73,7 @@ def discrete_laplace(scale: Exact, bits: UniformSource | None = None) -> int:
     >>> discrete_laplace("10/3", SeededBits(3)) == discrete_laplace("10/3", SeededBits(3))
     True
     """
-    exact = _check_scale(scale)
+    exact = to_positive(scale, "scale")
     t, s = exact.numerator, exact.denominator
     source = as_bits(bits)
     while True:
@@ -148,7 +148,7 @@ def discrete_laplaces(
     >>> discrete_laplaces(2, 5, SeededBits(1)).shape
     (5,)
     """
-    exact = _check_scale(scale)
+    exact = to_positive(scale, "scale")
     if exact > _LARGEST_SCALE:
         raise InvalidProblemError("scale", "at most 2^50 for 64-bit noise", exact)
     count = read_size(size)
@@ -176,14 +176,6 @@ def read_size(size: object) -> int:
     if count < 0:
         raise InvalidProblemError("size", "a non-negative integer", count)
     return count
-
-
-def _check_scale(scale: Exact) -> Fraction:
-    """Read a positive scale as a fraction; raise InvalidProblemError for others."""
-    exact = to_fraction(scale, "scale")
-    if exact <= 0:
-        raise InvalidProblemError("scale", "a positive number", exact)
-    return exact
 
 
 def _block_of(scale: Fraction, *, max_scale: int = 32) -> int:

@@ -332,51 +332,6 @@ class Adjacency:
         best = np.unique(np.stack([paths[close], distances[close]]), axis=1).T.tolist()
         return max((Fraction(path, distance) for path, distance in best), default=Fraction(1))
 
-    def covers(self, stated: Distances | Adjacency) -> bool:
-        """Whether every stated pair is joined by a path of these edges of at most its stated length.
-
-        The cost is that of :meth:`shortest_paths` for a space; for a graph, a Dijkstra search from each first secret
-        of its edges, within its longest edge.
-
-        Parameters
-        ----------
-        stated
-            A metric space, for all pairs, or another graph, for its edges.
-
-        Returns
-        -------
-        bool
-            True when each shortest path here is no longer than what is stated.
-
-        Raises
-        ------
-        InvalidProblemError
-            When sizes or scales differ, or as :meth:`shortest_paths` for a space.
-
-        Examples
-        --------
-        >>> from discreet.core.spaces.metric import MetricSpace
-        >>> space = MetricSpace.grid(3, 3, cell=1, unit="km")
-        >>> graph = space.adjacency(2)
-        >>> graph.prune().covers(graph), graph.covers(space)
-        (True, False)
-        """
-        from scipy.sparse.csgraph import dijkstra
-
-        self._same(stated.n, stated.scale_bits, "stated")
-        if not isinstance(stated, Adjacency):
-            paths = self.shortest_paths()
-            return bool(((paths >= 0) & (paths <= stated.distances)).all())
-        limit = float(stated.lengths.max(initial=0))
-        graph = self._graph()
-        for first in range(0, self.n, 256):
-            inside = (stated.pairs[:, 0] >= first) & (stated.pairs[:, 0] < first + 256)
-            sources, which = np.unique(stated.pairs[inside, 0], return_inverse=True)
-            reached = dijkstra(graph, directed=False, indices=sources, limit=limit)
-            if (reached[which, stated.pairs[inside, 1]] > stated.lengths[inside]).any():
-                return False
-        return True
-
     @property
     def is_dense(self) -> bool:
         """Whether all pairs of secrets are worth a matrix: at least a quarter of them are adjacent."""
