@@ -182,14 +182,12 @@ def test_similarities_of_every_type_are_read_alike(kind: type, bits: int) -> Non
 
 
 def test_distances_need_a_public_farthest_one() -> None:
-    f = FacilityLocation.from_distances([[0.0, 1.0, 9.0]], farthest=2.0, scale_bits=4)
-    assert f.similarities.ravel().tolist() == [16, 8, 0]
     points = FacilityLocation.from_points(
         [[0.0, 0.0]], [[0.0, 0.0], [3.0, 4.0]], farthest=10, metric="euclidean", scale_bits=4
     )
     assert points.similarities.ravel().tolist() == [16, 8]
     with pytest.raises(InvalidProblemError, match="farthest: expected a positive number, got inf"):
-        FacilityLocation.from_distances([[1.0]], farthest=np.inf)
+        FacilityLocation.from_points([[1.0]], [[0.0]], farthest=np.inf)
 
 
 def test_edges_may_come_twice_and_in_any_order() -> None:
@@ -214,7 +212,6 @@ def test_bitsets_are_right_across_words() -> None:
         (lambda: FacilityLocation([0.5]), "similarity: expected a table of numbers"),
         (lambda: FacilityLocation([["a"]]), "similarity: expected a table of numbers"),
         (lambda: FacilityLocation([[0.5]], scale_bits=31), "scale_bits: expected an integer"),
-        (lambda: FacilityLocation.from_distances([1.0], farthest=1), "distance: expected a table"),
         (
             lambda: FacilityLocation.from_points([[0.0]], [[0.0]], farthest=1, metric="taxi"),
             "metric: expected manhattan, euclidean or cosine, got 'taxi'",
@@ -272,7 +269,7 @@ def test_what_is_shown_is_public() -> None:
     facts = [ObjectiveSpec.of(f) for f in (small, large)]
     assert facts[0] == facts[1]
     assert facts[0].assumed_public(2) == facts[1].assumed_public(2)
-    assert repr(large.start()) == "_Served(0 chosen)"
+    assert repr(large.start()) == "GrowingChoice(0 chosen)"
     assert facts[0].assumed_public(2) != facts[0].assumed_public(3)
     assert small.sensitivity == 1
 
@@ -324,7 +321,6 @@ def test_rows_of_features_are_compared_by_their_cosine_and_negative_ones_count_n
         lambda more: FacilityLocation.from_points(FEATURES, FEATURES.copy(), farthest=9, **more),
         lambda more: FacilityLocation(np.exp(-np.square(FEATURES[:, :1] - FEATURES[:, 0])), **more),
         lambda more: FacilityLocation(100 * np.eye(5), scale=100, **more),
-        lambda more: FacilityLocation.from_distances(1 - np.eye(5), farthest=9, **more),
     ],
 )
 def test_private_records_are_no_candidates_unless_they_are_declared_public(build: Any) -> None:
