@@ -19,7 +19,6 @@ from discreet.submodular.objectives.combine import FromFunction, FromRecords
 from discreet.submodular.objectives.concave import ConcaveOverModular, Influence, concave_table
 from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
 from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
-from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.kinds import AdAllocation, ResourceLocation, TopicInfluence
 from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective
 

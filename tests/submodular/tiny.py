@@ -36,8 +36,14 @@ class Reach(Objective):
     def worth(self, record: Any, chosen: frozenset[Pair]) -> int:
         return int(bool(record & chosen))
 
-    def begin(self, kept: NDArray[np.bool_] | None) -> tuple[list[frozenset[Pair]], frozenset[Pair]]:
-        some = self.records if kept is None else [r for r, k in zip(self.records, kept, strict=True) if k]
+    def begin(
+        self, kept: NDArray[np.bool_] | None
+    ) -> tuple[list[frozenset[Pair]], frozenset[Pair]]:
+        some = (
+            self.records
+            if kept is None
+            else [r for r, k in zip(self.records, kept, strict=True) if k]
+        )
         return some, frozenset()
 
     def gain_at(

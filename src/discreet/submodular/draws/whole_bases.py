@@ -44,7 +44,6 @@ from discreet.submodular.draws.intervals import (
     exponential,
     multiply,
 )
-from discreet.submodular.matroids.capacities import LaminarMatroid, PartitionMatroid, UniformMatroid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,10 +51,8 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.matroids.capacities import CapacityMatroid
     from discreet.submodular.matroids.representable import GraphicMatroid
-
-NESTED = (UniformMatroid, PartitionMatroid, LaminarMatroid)
-"""Matroids whose bases this module draws."""
 
 Series = list[Interval | None]
 
@@ -77,7 +74,7 @@ class _Group:
 
 
 def draw_nested_base(
-    matroid: Matroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
+    matroid: CapacityMatroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
 ) -> tuple[int, ...]:
     """Draw a base with probability exactly proportional to exp(rate times the sum of its scores).
 
@@ -127,26 +124,13 @@ def draw_nested_base(
     return tuple(sorted(chosen))
 
 
-def _groups(matroid: Matroid) -> list[_Group]:
-    """Return the groups of a uniform, partition or laminar matroid, inner ones first, the complete ground set last.
-
-    Other matroids are not refused: they get the ground set alone.
-    """
+def _groups(matroid: CapacityMatroid) -> list[_Group]:
+    """Return the groups of a uniform, partition or laminar matroid, inner ones first, the complete ground set last."""
     n = matroid.n_elements
-    if isinstance(matroid, LaminarMatroid):
-        listed = [(g.tolist(), c) for g, c in zip(matroid.groups, matroid.capacities, strict=True)]
-    elif isinstance(matroid, PartitionMatroid):
-        members = np.argsort(matroid.labels, kind="stable")
-        ends = np.searchsorted(matroid.labels[members], np.arange(1, len(matroid.capacities)))
-        listed = [
-            (group.tolist(), int(c))
-            for group, c in zip(np.split(members, ends), matroid.capacities, strict=True)
-        ]
-    else:
-        listed = []
     owner: dict[int, int] = {e: -1 - e for e in range(n)}
     groups = []
-    for number, (members, capacity) in enumerate([*listed, (list(range(n)), matroid.rank)]):
+    for number, (group, capacity) in enumerate([*matroid.limits, (np.arange(n), matroid.rank)]):
+        members = group.tolist()
         groups.append(_Group(sorted({owner[e] for e in members}), capacity))
         owner |= dict.fromkeys(members, number)
     return groups
@@ -421,18 +405,11 @@ def walk_base(
     >>> walk_base(UniformMatroid(4, 2), [900, 0, 0, 900], Fraction(1), SeededBits(1))
     (0, 3)
     """
-    grown = matroid.start()
-    for element in range(matroid.n_elements):
-        if grown.feasible()[element]:
-            grown.add(element)
-    base = list(grown.members)
+    base = list(matroid.start().take(range(matroid.n_elements)).members)
     values = np.asarray(scores, dtype=np.int64)
     for _ in range(walk_steps(matroid, rate)):
         del base[bits.randrange(len(base))]
-        rest = matroid.start()
-        for element in base:
-            rest.add(element)
-        back = np.flatnonzero(rest.feasible())
+        back = np.flatnonzero(matroid.start().take(base).feasible())
         at = exponential_mechanism(values[back], rate, 1, monotone=True, bits=bits)
         base.append(int(back[at]))
     return tuple(sorted(base))

@@ -26,7 +26,7 @@ from discreet.submodular.objectives.objective import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 _Pairs = tuple[tuple[int, int], ...]
 
@@ -131,9 +131,7 @@ class FromRecords(Objective):
         values = np.maximum(self.parts(state.numbers, chosen), state.values)
         return _Reached(state.numbers, values, chosen)
 
-    def parts(
-        self, numbers: NDArray[np.int64], chosen: _Pairs
-    ) -> NDArray[np.int64]:
+    def parts(self, numbers: NDArray[np.int64], chosen: _Pairs) -> NDArray[np.int64]:
         """Evaluate the function for each record, clipped to [0, 1], NaN as 0: int64 in units of ``2^-scale_bits``.
 
         `numbers` ``(m,)`` are the records, `chosen` pairs of an element and its kind; one call a record. Private.

@@ -224,9 +224,7 @@ class Coverage(Objective):
         left[: len(packed)] = packed
         return left.view(np.uint64)
 
-    def gains_at(
-        self, state: NDArray[np.uint64], elements: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def gains_at(self, state: NDArray[np.uint64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many records each element would newly cover: ``n_records / 64`` words an element."""
         from discreet.submodular.kernels.gains import covered_gains
 

@@ -314,7 +314,8 @@ class FacilityLocation(Objective):
     def extended(self, state: NDArray[Any], element: int, kind: int) -> NDArray[Any]:
         """Raise each record's best to the element's similarity."""
         del kind
-        return np.maximum(state, self._S[element], out=state)
+        np.maximum(state, self._S[element], out=state)
+        return state
 
     def marginal_units(
         self, p: NDArray[np.float64], kept: NDArray[np.bool_] | None

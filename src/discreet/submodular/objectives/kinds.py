@@ -314,9 +314,7 @@ class ResourceLocation(Objective):
         """Return by how much each record is served with each resource."""
         return [places.begin(kept) for places in self._of]
 
-    def gains_at(
-        self, state: list[NDArray[Any]], elements: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def gains_at(self, state: list[NDArray[Any]], elements: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return gains ``(len(elements), kinds)``: one pass over the tables."""
         parts = zip(self._of, state, strict=True)
         return np.concatenate([one.gains_at(best, elements) for one, best in parts], axis=1)
