@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.capacities import CapacityMatroid
     from discreet.submodular.matroids.representable import GraphicMatroid
 
-Series = list[Interval | None]
+Series = list[Interval]
 
 
 @final
@@ -69,7 +69,6 @@ class _Group:
     capacity: int
     before: list[int] = field(default_factory=list)
     most: int = 0
-    need: tuple[int, int] = (0, 0)
     tables: dict[int, list[Series]] = field(default_factory=dict)
 
 
@@ -137,26 +136,15 @@ def _groups(matroid: CapacityMatroid) -> list[_Group]:
 
 
 def _count(groups: list[_Group]) -> None:
-    """Set how many elements each group can give, and the least and the most that a base may take from it, in place."""
+    """Set how many elements each group can give, in place."""
     for group in groups:
         group.before = [0, *accumulate(_most(groups, part) for part in group.parts)]
         group.most = min(group.capacity, group.before[-1])
-    groups[-1].need = (groups[-1].most, groups[-1].most)
-    for group in reversed(groups):
-        for part in group.parts:
-            if part >= 0:
-                most = groups[part].most
-                least = max(0, group.need[0] - (group.before[-1] - most))
-                groups[part].need = (least, min(most, group.need[1]))
 
 
 def _most(groups: list[_Group], part: int) -> int:
     """How many elements a part of a group can give at most: an inner group's number, and 1 for a single element."""
     return groups[part].most if part >= 0 else 1
-
-
-def _need(groups: list[_Group], part: int) -> tuple[int, int]:
-    return groups[part].need if part >= 0 else (0, 1)
 
 
 def _share(
@@ -175,30 +163,21 @@ def _share(
     """
     g, i = place
     group = groups[g]
-    least, most = _need(groups, group.parts[i])
-    options = range(max(least, k - group.before[i], 0), min(most, k) + 1)
+    most = _most(groups, group.parts[i])
+    options = range(max(k - group.before[i], 0), min(most, k) + 1)
     if len(options) == 1:
         return options[0]
 
     def weigh(precision: int) -> list[Interval]:
         prefix = _prefixes(groups, weights, g, precision)[i]
         part = _series(groups, weights, group.parts[i], precision)
-        return [
-            multiply(_known(prefix[k - give]), _known(part[give]), precision) for give in options
-        ]
+        return [multiply(prefix[k - give], part[give], precision) for give in options]
 
     return options[choose(weigh, bits)]
 
 
-def _known(value: Interval | None) -> Interval:
-    """Return a value that is always there."""
-    if value is None:  # pragma: no cover - the ranges of need and of options are the same numbers
-        raise AssertionError
-    return value
-
-
 def _series(groups: list[_Group], weights: Sequence[Fraction], part: int, precision: int) -> Series:
-    """For each k that is needed, the weight of the independent k-sets of a part."""
+    """For each k, the weight of the independent k-sets of a part."""
     if part < 0:
         return [ONE, exponential(weights[-1 - part], precision)]
     return _prefixes(groups, weights, part, precision)[-1]
@@ -207,9 +186,9 @@ def _series(groups: list[_Group], weights: Sequence[Fraction], part: int, precis
 def _prefixes(
     groups: list[_Group], weights: Sequence[Fraction], g: int, precision: int
 ) -> list[Series]:
-    """Return the series of the first i parts of group g together, for every i; ``None`` where a base never needs it.
+    """Return the series of the first i parts of group g together, for every i.
 
-    A series has the sum of weights of sets by size, as intervals with `precision` bits. ``O(need^2)`` a part; kept.
+    A series has the sum of weights of sets by size, as intervals with `precision` bits. ``O(most^2)`` a part; kept.
     """
     group = groups[g]
     if precision in group.tables:
@@ -218,16 +197,12 @@ def _prefixes(
     for part, so_far in zip(group.parts, group.before[1:], strict=True):
         series = _series(groups, weights, part, precision)
         last = table[-1]
-        top = min(so_far, group.need[1], group.most)
-        merged: Series = [None] * (top + 1)
-        for k in range(max(0, group.need[0] - (group.before[-1] - so_far)), top + 1):
-            total: Interval | None = None
+        merged: Series = []
+        for k in range(min(so_far, group.most) + 1):
+            total = ZERO
             for give in range(max(0, k - len(last) + 1), min(k, len(series) - 1) + 1):
-                one, other = last[k - give], series[give]
-                if one is not None and other is not None:
-                    term = multiply(one, other, precision)
-                    total = term if total is None else add(total, term, precision)
-            merged[k] = total
+                total = add(total, multiply(last[k - give], series[give], precision), precision)
+            merged.append(total)
         table.append(merged)
     group.tables[precision] = table
     return table

@@ -31,6 +31,7 @@ from discreet.submodular.objectives.objective import (
     Objective,
     ObjectiveSpec,
 )
+from discreet.tables.arrays import open_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +99,7 @@ class FacilityLocation(Objective):
         public_elements: bool = False,
     ) -> None:
         if isinstance(similarity, str | os.PathLike):
-            source = open_similarity(similarity)
+            source = open_array(os.fspath(similarity), "similarity")
         else:
             source = (
                 similarity
@@ -160,7 +161,7 @@ class FacilityLocation(Objective):
             For another shape or type, or a file that cannot be read.
         """
         if isinstance(source, str | os.PathLike):
-            source = open_similarity(source)
+            source = open_array(os.fspath(source), "similarity")
         super().check_source(spec, source, n_elements)
 
     @classmethod
@@ -283,16 +284,8 @@ class FacilityLocation(Objective):
         made._fill(rows, (len(where), len(places)), scale_bits, spill)  # noqa: SLF001 - as above
         return made
 
-    @property
-    def similarities(self) -> NDArray[Any]:
-        """The rounded similarities, ``(n_elements, n_records)``, read-only. Private."""
-        return self._S
-
     def served(self) -> NDArray[Any]:
-        """Rounded similarities ``(n_elements, n_records)``, the same read-only array as :attr:`similarities`.
-
-        Private.
-        """
+        """Return the rounded similarities, ``(n_elements, n_records)``, read-only. Private."""
         return self._S
 
     def begin(self, kept: NDArray[np.bool_] | None) -> NDArray[Any]:
@@ -332,28 +325,6 @@ class FacilityLocation(Objective):
         scale = 2.0 ** (MARGINAL_BITS - self.scale_bits)
         facility_marginals(self._S, mask, support, p[support], scale, ROUNDING_MARGIN, out)
         return out
-
-
-def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map the ``.npy`` file at `path` into memory, read-only: its header is read now, its entries where they are used.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a file that cannot be opened, is none, is cut off or holds objects.
-    """
-    expected = "a .npy file of numbers, as numpy.save writes it"
-    try:
-        mapped = np.load(Path(path), mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        got = f"{path}: {error.strerror or 'it cannot be opened'}"
-        raise InvalidProblemError("similarity", expected, got) from None
-    except Exception as error:  # noqa: BLE001 - what NumPy says of a damaged header quotes it
-        got = f"{path}, which is none, or damaged ({type(error).__name__})"
-        raise InvalidProblemError("similarity", expected, got) from None
-    if not isinstance(mapped, np.ndarray):
-        raise InvalidProblemError("similarity", expected, f"{path}, which is an archive")
-    return mapped
 
 
 def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float) -> None:

@@ -74,7 +74,7 @@ class Tagged(Objective):
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
         self._repeats = repeats
-        self.take_facts(pairs)
+        self.clipped = pairs.clipped
         self.n_elements, self.n_kinds = pairs.n_elements // n_kinds, n_kinds
         self.n_records = pairs.n_records // repeats
 

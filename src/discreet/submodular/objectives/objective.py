@@ -165,8 +165,6 @@ class ObjectiveSpec:
         The arguments that hold records.
     optional
         Further arguments about records that need not be given.
-    n_elements
-        The number of elements where the spec knows it; otherwise that of the plan.
     takes_size
         Whether the class takes the number of elements as an argument, which is the plan's.
     edges
@@ -193,7 +191,6 @@ class ObjectiveSpec:
     public: tuple[tuple[str, Any], ...] = ()
     private: tuple[RecordArgument, ...] = ()
     optional: tuple[str, ...] = ()
-    n_elements: int | None = None
     takes_size: bool = False
     edges: tuple[str, str] | None = None
 
@@ -208,7 +205,6 @@ class ObjectiveSpec:
             objective.decomposable,
             objective.monotone,
             (("scale", objective.scale),),
-            n_elements=objective.n_elements,
         )
 
     def check(self, source: object, n_elements: int) -> None:
@@ -360,12 +356,6 @@ class Objective(ABC):
         """Largest change of F(S) when one record is added or removed, in units of 1."""
         return Fraction(1)
 
-    def take_facts(self, other: Objective) -> None:
-        """Copy sizes, scale and properties of `other`, a function of the same records, but not its sensitivity."""
-        for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
-            if name != "sensitivity":
-                setattr(self, name, getattr(other, name))
-
     @abstractmethod
     def begin(self, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ANN401 - what a function needs of a choice
         """Return the state of a choice of nothing, a new object: what gains are computed from. Private.
@@ -468,8 +458,8 @@ class Objective(ABC):
         public: Mapping[str, Any] | None = None,
         *,
         scale_bits: int | None = None,
-        n_kinds: int | None = None,
-        sensitivity: Fraction | None = None,
+        n_kinds: int = 1,
+        sensitivity: Fraction = Fraction(1),
         optional: tuple[str, ...] = (),
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
@@ -477,9 +467,9 @@ class Objective(ABC):
         """Return the spec of a class from the facts that its ``spec`` states; by default they are the class's own."""
         return ObjectiveSpec(
             cls,
-            cls.n_kinds if n_kinds is None else n_kinds,
+            n_kinds,
             cls.scale_bits if scale_bits is None else scale_bits,
-            Fraction(1) if sensitivity is None else sensitivity,
+            sensitivity,
             cls.decomposable,
             cls.monotone,
             tuple((public or {}).items()),
@@ -497,7 +487,6 @@ class Objective(ABC):
         return cls.facts(
             [RecordArgument(name, ("edge",)) for name in names],
             public,
-            scale_bits=cls.scale_bits,
             n_kinds=n_kinds,
             optional=("n_records",),
             takes_size=True,
