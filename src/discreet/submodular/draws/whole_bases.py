@@ -101,6 +101,7 @@ def draw_nested_base(
     --------
     >>> from fractions import Fraction
     >>> from discreet.core.randomness import SystemBits
+    >>> from discreet.submodular import UniformMatroid
     >>> draw_nested_base(UniformMatroid(3, 2), [900, 0, 900], Fraction(1), SystemBits())
     (0, 2)
     """
