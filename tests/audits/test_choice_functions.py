@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from discreet.core.guarantee import PureDP
 from discreet.submodular import FromRecords, MutualInformation, SensorPlacement, UniformMatroid
 from discreet.submodular.methods.algorithm_3 import Algorithm3
 from discreet.submodular.methods.subsampled import Subsampled
-from discreet.submodular.objectives.objective import GrowingChoice, Objective
+from discreet.submodular.objectives.objective import Objective
 from discreet.submodular.stating import state_choice
 from discreet.testing import assert_pure_dp
 from submodular.tiny import law_of
@@ -32,24 +32,16 @@ class Raw(Objective):
         self.records, self.n_elements = records, n_elements
         self.n_records, self.scale_bits, self.submodular = len(records), 1, False
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        assert records is None
-        return _Raw(self)
+    def begin(self, kept: NDArray[np.bool_] | None) -> frozenset[int]:
+        assert kept is None
+        return frozenset()
 
+    def gain_at(self, state: frozenset[int], element: int, kind: int) -> int:
+        rises = [wild(r, state | {element}) - wild(r, state) for r in self.records]
+        return int(2 * sum(rises))
 
-class _Raw(GrowingChoice):
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        of = self._objective
-        assert isinstance(of, Raw)
-        chosen = frozenset(e for e, _ in self._members)
-        rise = [
-            sum(2 * (wild(r, chosen | {e}) - wild(r, chosen)) for r in of.records)
-            for e in elements.tolist()
-        ]
-        return np.array(rise, dtype=np.int64)[:, None]
-
-    def _add(self, element: int, kind: int) -> int:
-        return int(self._gains(np.array([element]))[0, kind])
+    def extended(self, state: frozenset[int], element: int, kind: int) -> frozenset[int]:
+        return state | {element}
 
 
 def own(records: list[int]) -> FromRecords:

@@ -27,14 +27,14 @@ def test_no_pickup_is_farther_from_a_place_than_is_said() -> None:
     apart = np.abs(rides.people[:, None] - rides.places).sum(axis=2)
     assert apart.max() <= rides.farthest + 1e-9
     assert np.median(apart.min(axis=1)) < 0.6
-    assert rides.n == 2_000
+    assert len(rides.people) == 2_000
 
 
 def test_some_places_are_far_busier_than_others() -> None:
     rides = made_pickups(5_000)
     nearest = np.abs(rides.people[:, None] - rides.places).sum(axis=2).argmin(axis=1)
     shares = np.sort(np.bincount(nearest, minlength=len(rides.places)))[::-1]
-    assert shares[:12].sum() > 0.4 * rides.n
+    assert shares[:12].sum() > 0.4 * len(rides.people)
     assert (shares > 0).sum() > 80
 
 

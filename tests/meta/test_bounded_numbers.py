@@ -34,7 +34,7 @@ NUMBERS = {
     "lrgeo/places/region.py": {"ground_factor(self.coordinates[:, 0])"},
     "lrgeo/points/frame.py": {"shortest"},
     "lrgeo/points/net.py": {"least", "most", "x", "y"},
-    "lrgeo/points/net_mechanism.py": {"x", "y"},
+    "lrgeo/points/designed.py": {"x", "y"},
     # Weights and coefficients of this process: integers of the fit, or fractions and floats made of them.
     "hierarchy/contingency/weights.py": {"one"},
     "hierarchy/contingency/systems.py": {"max_variance_ratio", "value"},

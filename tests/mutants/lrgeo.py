@@ -202,7 +202,7 @@ MUTANTS = (
     ),
     Mutant(
         "a client takes whatever keeps its claim",
-        "lrgeo/client.py",
+        "lrgeo/points/client.py",
         find="    if not check.passed:\n        raise CertificateError(Certificate((check,)))",
         replace="    if not check.name:\n        raise CertificateError(Certificate((check,)))",
         breaks="a server that was swapped chooses how much is given away",

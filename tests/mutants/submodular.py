@@ -370,8 +370,8 @@ MUTANTS = (
     Mutant(
         "one element more than the rank",
         "submodular/matroids/capacities.py",
-        find="return len(self.check(chosen)) <= self.rank",
-        replace="return len(self.check(chosen)) <= self.rank + 1",
+        find="int(members[group].sum()) <= capacity for",
+        replace="int(members[group].sum()) <= capacity + 1 for",
         breaks="a constraint dropped",
         tests=(
             "tests/submodular/test_matroids.py::test_the_axioms_hold_and_the_mask_is_the_oracle",
@@ -380,8 +380,8 @@ MUTANTS = (
     Mutant(
         "groups that never fill",
         "submodular/matroids/capacities.py",
-        find="if not self._left[group]:",
-        replace="if self._left[group] < 0:",
+        find="if not self._left[number]:",
+        replace="if self._left[number] < 0:",
         breaks="a constraint dropped: off by one in a capacity",
         tests=(
             "tests/submodular/test_matroids.py::test_the_axioms_hold_and_the_mask_is_the_oracle",

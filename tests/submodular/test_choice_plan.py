@@ -31,7 +31,6 @@ from discreet.submodular import (
     Plan,
     ResourceLocation,
     SensorPlacement,
-    Sum,
     TopicInfluence,
     UniformMatroid,
     WeightedCoverage,
@@ -379,16 +378,6 @@ def test_the_facts_of_a_spec_are_those_of_its_objective(spec: ObjectiveSpec, sou
     with pytest.raises(InvalidProblemError, match="4 elements, as planned"):
         spec.check(opened, 4)
     assert len(plan(3, TWO, PURE, objective=spec).release(source).result.chosen) == 2
-
-
-def test_a_sum_is_planned_from_its_parts() -> None:
-    parts = [FacilityLocation(SIMILAR), Coverage(SIMILAR > 0.5)]
-    spec = Sum.spec([FacilityLocation.spec(), Coverage.spec()], ["0.25", "0.5"])
-    whole = Sum(parts, ["0.25", "0.5"])
-    assert (spec.scale_bits, spec.sensitivity) == (whole.scale_bits, whole.sensitivity)
-    assert len(plan(3, TWO, PURE, objective=spec).release(whole).result.chosen) == 2
-    with pytest.raises(InvalidProblemError, match="source: expected a Sum"):
-        plan(3, TWO, PURE, objective=spec).check(parts)
 
 
 @pytest.mark.parametrize(

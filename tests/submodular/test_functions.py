@@ -15,11 +15,10 @@ from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.submodular.matroids.capacities import PartitionMatroid
 from discreet.submodular.methods.baselines import Greedy, LazyGreedy
 from discreet.submodular.objectives.checker import check
-from discreet.submodular.objectives.combine import FromFunction, FromRecords, Sum
+from discreet.submodular.objectives.combine import FromFunction, FromRecords
 from discreet.submodular.objectives.concave import ConcaveOverModular, Influence, concave_table
 from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
 from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
-from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.kinds import AdAllocation, ResourceLocation, TopicInfluence
 from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective
 
@@ -86,10 +85,6 @@ def resources(table: Any, keep: list[int]) -> Objective:
     return ResourceLocation([table[keep][:, :, k] for k in range(2)])
 
 
-def summed(table: Any, keep: list[int]) -> Objective:
-    return Sum([FacilityLocation(table[keep]), Coverage(table[keep] > 0.5)], ["1/2", "1/4"])
-
-
 def from_records(table: Any, keep: list[int]) -> Objective:
     return FromRecords(
         [table[i] for i in keep],
@@ -144,14 +139,6 @@ DECOMPOSABLE: dict[str, Case] = {
         quarters(3, 2),
         lambda t, x, s: (
             sum(max((t[x, e, k] for e, i in s if i == k), default=0.0) for k in range(2)) / 2
-        ),
-        1e-4,
-    ),
-    "sum": Case(
-        summed,
-        quarters(4),
-        lambda t, x, s: (
-            max((t[x, e] for e, _ in s), default=0.0) / 2 + any(t[x, e] > 0.5 for e, _ in s) / 4
         ),
         1e-4,
     ),
@@ -331,10 +318,8 @@ def test_marginals_of_influence_are_expectations(seed: int, *, whole: bool) -> N
 
 
 def test_functions_without_a_closed_form_have_none() -> None:
-    """A weighted sum of sums that were rounded for each record is no sum of parts rounded so."""
     f = root(np.ones((N_RECORDS, 4), dtype=np.int64), list(range(N_RECORDS)))
     assert f.multilinear_marginals([0.5] * 4) is None
-    assert Sum([Coverage([[True]])]).multilinear_marginals([0.5]) is None
 
 
 def test_lazy_greedy_keeps_the_choice_for_several_kinds() -> None:
@@ -467,7 +452,6 @@ def test_a_quarter_of_a_million_records_stay_exact() -> None:
     assert f.value([0]) <= n * 2**30
 
 
-F2 = FacilityLocation([[0.5, 0.5]])
 NONSENSE: list[tuple[Callable[[], object], str]] = [
     (lambda: concave_table([0, 0.2, 0.9]), "values: expected 0 first, then a concave rise"),
     (lambda: concave_table([0, 0.8, 1.5]), "values: expected 0 first, then a concave rise"),
@@ -489,10 +473,6 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
     (
         lambda: ResourceLocation([[[0.5]], [[0.5, 0.5]]]),
         "similarities: expected a table for each resource, all of one shape",
-    ),
-    (
-        lambda: ResourceLocation.from_costs([[[0.5]]], largest=0),
-        "largest: expected a positive number",
     ),
     (
         lambda: SensorPlacement([[0]], n_values=2, most_records=4),
@@ -522,13 +502,6 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
         lambda: MutualInformation([[0]], [0], n_values=2, most_records=4).start([True]),
         "records: expected None where F is no sum over records",
     ),
-    (lambda: Sum([]), "parts: expected at least one function"),
-    (
-        lambda: Sum([F2, FacilityLocation([[0.5, 0.5], [0.5, 0.5]])]),
-        "parts: expected functions of the same sets and records, got different numbers",
-    ),
-    (lambda: Sum([F2, F2], ["0.9", "0.2"]), "weights: expected 2 positive numbers"),
-    (lambda: Sum([F2], [0]), "weights: expected 1 positive numbers"),
     (
         lambda: FromRecords([0], lambda *_: 0.0, n_elements=0),
         "n_elements: expected a positive integer",

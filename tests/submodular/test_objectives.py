@@ -148,16 +148,16 @@ def test_a_file_is_read_as_the_array_that_it_holds(tmp_path: Path) -> None:
     spilled = FacilityLocation(str(tmp_path / "similarity.npy"), spill=tmp_path)
     plain = FacilityLocation(table.astype(np.float64))
     for f in (read, spilled):
-        assert (f.similarities == plain.similarities).all()
+        assert (f.served() == plain.served()).all()
         assert f.value([0, 3]) == plain.value([0, 3])
     assert [path.name for path in tmp_path.iterdir()] == ["similarity.npy"]
 
 
 def test_slices_of_the_source_join(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.random.default_rng(5).random((31, 3))
-    whole = FacilityLocation(table).similarities
+    whole = FacilityLocation(table).served()
     monkeypatch.setattr("discreet.submodular.objectives.facility._BLOCK_ENTRIES", 12)
-    assert (FacilityLocation(table).similarities == whole).all()
+    assert (FacilityLocation(table).served() == whole).all()
 
 
 @pytest.mark.parametrize("bits", [1, 7, 8, 15, 16, 30])
@@ -165,7 +165,7 @@ def test_similarities_round_down_at_every_width(bits: int) -> None:
     table = np.array([[0.0, 0.3, 1.0, 7.0, -2.0, 1 - 2.0**-40]])
     f = FacilityLocation(table, scale_bits=bits)
     expected = [0, int(0.3 * 2**bits), 2**bits, 2**bits, 0, 2**bits - 1]
-    assert f.similarities.ravel().tolist() == expected
+    assert f.served().ravel().tolist() == expected
     assert f.start().gains().ravel().tolist() == expected
 
 
@@ -174,22 +174,20 @@ def test_similarities_round_down_at_every_width(bits: int) -> None:
 def test_similarities_of_every_type_are_read_alike(kind: type, bits: int) -> None:
     table: NDArray[Any] = np.array([[0, 1, 1], [1, 0, 0]]).astype(kind)
     f = FacilityLocation(table, scale_bits=bits)
-    assert f.similarities.tolist() == [[0, 2**bits], [2**bits, 0], [2**bits, 0]]
+    assert f.served().tolist() == [[0, 2**bits], [2**bits, 0], [2**bits, 0]]
     halves: NDArray[Any] = np.array([[0.5, 0.25]]).astype(kind)
     expected = [[0.5], [0.25]] if np.issubdtype(kind, np.floating) else halves.T.tolist()
-    read = FacilityLocation(halves, scale_bits=bits).similarities / 2**bits
+    read = FacilityLocation(halves, scale_bits=bits).served() / 2**bits
     assert read.tolist() == expected
 
 
 def test_distances_need_a_public_farthest_one() -> None:
-    f = FacilityLocation.from_distances([[0.0, 1.0, 9.0]], farthest=2.0, scale_bits=4)
-    assert f.similarities.ravel().tolist() == [16, 8, 0]
     points = FacilityLocation.from_points(
         [[0.0, 0.0]], [[0.0, 0.0], [3.0, 4.0]], farthest=10, metric="euclidean", scale_bits=4
     )
-    assert points.similarities.ravel().tolist() == [16, 8]
+    assert points.served().ravel().tolist() == [16, 8]
     with pytest.raises(InvalidProblemError, match="farthest: expected a positive number, got inf"):
-        FacilityLocation.from_distances([[1.0]], farthest=np.inf)
+        FacilityLocation.from_points([[1.0]], [[0.0]], farthest=np.inf)
 
 
 def test_edges_may_come_twice_and_in_any_order() -> None:
@@ -214,7 +212,6 @@ def test_bitsets_are_right_across_words() -> None:
         (lambda: FacilityLocation([0.5]), "similarity: expected a table of numbers"),
         (lambda: FacilityLocation([["a"]]), "similarity: expected a table of numbers"),
         (lambda: FacilityLocation([[0.5]], scale_bits=31), "scale_bits: expected an integer"),
-        (lambda: FacilityLocation.from_distances([1.0], farthest=1), "distance: expected a table"),
         (
             lambda: FacilityLocation.from_points([[0.0]], [[0.0]], farthest=1, metric="taxi"),
             "metric: expected manhattan, euclidean or cosine, got 'taxi'",
@@ -272,7 +269,7 @@ def test_what_is_shown_is_public() -> None:
     facts = [ObjectiveSpec.of(f) for f in (small, large)]
     assert facts[0] == facts[1]
     assert facts[0].assumed_public(2) == facts[1].assumed_public(2)
-    assert repr(large.start()) == "_Served(0 chosen)"
+    assert repr(large.start()) == "GrowingChoice(0 chosen)"
     assert facts[0].assumed_public(2) != facts[0].assumed_public(3)
     assert small.sensitivity == 1
 
@@ -281,9 +278,7 @@ def test_what_is_shown_is_public() -> None:
 def test_similarities_on_any_public_scale_are_those_on_the_scale_of_one(kind: Any) -> None:
     table = np.random.default_rng(0).integers(0, 101, (40, 5))
     whole = FacilityLocation(table.astype(kind), scale=100, scale_bits=20)
-    assert np.array_equal(
-        whole.similarities, FacilityLocation(table / 100, scale_bits=20).similarities
-    )
+    assert np.array_equal(whole.served(), FacilityLocation(table / 100, scale_bits=20).served())
     assert whole.clipped == 0
     assert whole.scale == 100
 
@@ -293,7 +288,7 @@ def test_values_are_clipped_and_counted_but_never_refused(scale: Any) -> None:
     top = float(Fraction(scale))
     table = [[np.nan, np.inf, -np.inf, 2 * top, -top, 0.0, top / 2, top]]
     opened = FacilityLocation(table, scale=scale, scale_bits=2)
-    assert opened.similarities[:, 0].tolist() == [0, 4, 0, 4, 0, 0, 2, 4]
+    assert opened.served()[:, 0].tolist() == [0, 4, 0, 4, 0, 0, 2, 4]
     assert opened.clipped == 5
     offered = ResourceLocation([table, table], scale=scale, scale_bits=3)
     assert [offered.value([(e, 0)]) for e in range(8)] == [0, 4, 0, 4, 0, 0, 2, 4]
@@ -314,7 +309,7 @@ def test_rows_of_features_are_compared_by_their_cosine_and_negative_ones_count_n
     f = FacilityLocation.from_points(FEATURES, public, metric="cosine", scale_bits=20)
     lengths = np.linalg.norm(FEATURES, axis=1, keepdims=True)
     expected = np.clip(FEATURES / lengths @ public.T, 0, 1)
-    assert np.abs(f.similarities.T / 2**20 - expected).max() < 2**-19
+    assert np.abs(f.served().T / 2**20 - expected).max() < 2**-19
 
 
 @pytest.mark.parametrize(
@@ -324,7 +319,6 @@ def test_rows_of_features_are_compared_by_their_cosine_and_negative_ones_count_n
         lambda more: FacilityLocation.from_points(FEATURES, FEATURES.copy(), farthest=9, **more),
         lambda more: FacilityLocation(np.exp(-np.square(FEATURES[:, :1] - FEATURES[:, 0])), **more),
         lambda more: FacilityLocation(100 * np.eye(5), scale=100, **more),
-        lambda more: FacilityLocation.from_distances(1 - np.eye(5), farthest=9, **more),
     ],
 )
 def test_private_records_are_no_candidates_unless_they_are_declared_public(build: Any) -> None:

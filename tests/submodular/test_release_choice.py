@@ -74,9 +74,15 @@ class Watched(Objective):
         self.n_elements, self.n_kinds = REACH.n_elements, 1
         self.n_records, self.scale_bits = REACH.n_records, 0
 
-    def start(self, records: Any = None) -> Any:
+    def begin(self, kept: Any) -> Any:
         self.events.append("read")
-        return REACH.start(records)
+        return REACH.begin(kept)
+
+    def gains_at(self, state: Any, elements: Any) -> Any:
+        return REACH.gains_at(state, elements)
+
+    def extended(self, state: Any, element: int, kind: int) -> Any:
+        return REACH.extended(state, element, kind)
 
 
 class Paying:

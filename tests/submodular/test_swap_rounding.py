@@ -107,6 +107,7 @@ def test_exact_marginals_agree_with_the_definition_and_the_closed_form() -> None
     for e in range(5):
         assert found[e] == extension(values, [*x[:e], Fraction(1), *x[e + 1 :]]) - f
     closed = reach.multilinear_marginals([float(share) for share in x])
+    assert closed is not None
     assert [float(w) for w in found] == pytest.approx(closed.tolist(), abs=20 * 2**-20)
 
 

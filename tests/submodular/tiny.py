@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from discreet.core.guarantee import DPGuarantee
 from discreet.core.randomness import RandomBits
 from discreet.submodular.matroids.base import Matroid
-from discreet.submodular.objectives.objective import GrowingChoice, Objective
+from discreet.submodular.objectives.objective import Objective
 from discreet.submodular.stating import state_choice
 from discreet.testing import Law, enumerate_law
 
@@ -36,9 +36,27 @@ class Reach(Objective):
     def worth(self, record: Any, chosen: frozenset[Pair]) -> int:
         return int(bool(record & chosen))
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        kept = [True] * self.n_records if records is None else np.asarray(records).tolist()
-        return _Grown(self, [r for r, keep in zip(self.records, kept, strict=True) if keep])
+    def begin(
+        self, kept: NDArray[np.bool_] | None
+    ) -> tuple[list[frozenset[Pair]], frozenset[Pair]]:
+        some = (
+            self.records
+            if kept is None
+            else [r for r, k in zip(self.records, kept, strict=True) if k]
+        )
+        return some, frozenset()
+
+    def gain_at(
+        self, state: tuple[list[frozenset[Pair]], frozenset[Pair]], element: int, kind: int
+    ) -> int:
+        records, chosen = state
+        more = chosen | {(element, kind)}
+        return sum(self.worth(r, more) - self.worth(r, chosen) for r in records)
+
+    def extended(
+        self, state: tuple[list[frozenset[Pair]], frozenset[Pair]], element: int, kind: int
+    ) -> tuple[list[frozenset[Pair]], frozenset[Pair]]:
+        return state[0], state[1] | {(element, kind)}
 
 
 class Declared(Reach):
@@ -61,44 +79,14 @@ class Whole(Objective):
         self.n_elements, self.n_kinds = n_elements, 1
         self.n_records, self.scale_bits = 1, 0
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        return _WholeGrown(self)
+    def begin(self, kept: NDArray[np.bool_] | None) -> frozenset[int]:
+        return frozenset()
 
+    def gain_at(self, state: frozenset[int], element: int, kind: int) -> int:
+        return self.function(state | {element}) - self.function(state)
 
-class _WholeGrown(GrowingChoice):
-    def __init__(self, objective: Whole) -> None:
-        super().__init__(objective)
-        self.of = objective
-
-    def _at(self, *more: int) -> int:
-        return self.of.function(frozenset([*(e for e, _ in self._members), *more]))
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        base = self._at()
-        return np.array([[self._at(int(e)) - base] for e in elements], dtype=np.int64)
-
-    def _add(self, element: int, kind: int) -> int:
-        return self._at(element) - self._at()
-
-
-class _Grown(GrowingChoice):
-    def __init__(self, objective: Reach, records: list[frozenset[Pair]]) -> None:
-        super().__init__(objective)
-        self.of, self.records = objective, records
-
-    def _sum(self, *more: Pair) -> int:
-        chosen = frozenset([*self._members, *more])
-        return sum(self.of.worth(record, chosen) for record in self.records)
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        base = self._sum()
-        kinds = range(self.of.n_kinds)
-        return np.array(
-            [[self._sum((int(e), i)) - base for i in kinds] for e in elements], dtype=np.int64
-        ).reshape(len(elements), self.of.n_kinds)
-
-    def _add(self, element: int, kind: int) -> int:
-        return self._sum((element, kind)) - self._sum()
+    def extended(self, state: frozenset[int], element: int, kind: int) -> frozenset[int]:
+        return state | {element}
 
 
 def law_of(

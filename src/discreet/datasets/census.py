@@ -70,11 +70,6 @@ class MadeCounts:
         """Number of groups."""
         return int(self.counts.sum())
 
-    @property
-    def people(self) -> int:
-        """Sum of the sizes of all groups."""
-        return int(self.counts.sum(axis=0) @ np.arange(1, self.counts.shape[1] + 1))
-
     def with_size_zero(self) -> NDArray[np.int64]:
         """Return a copy of the counts with a column of zeros for size 0, ``(n_leaves, max_size + 1)``: public units."""
         return np.pad(self.counts, ((0, 0), (1, 0)))

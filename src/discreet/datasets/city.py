@@ -62,16 +62,12 @@ class City:
         The river's course ``(p, 2)``, west to east.
     prior
         ``(n,)`` share of the demand at each junction; sums to one.
-    name
-        Name of the city, for people.
-    seed
-        Seed that made it.
 
     Examples
     --------
     >>> city = made_city(60, seed=1)
-    >>> city.n, city.edges.shape[1], city.manifest()["components"]
-    (60, 2, 1)
+    >>> city.n, city.edges.shape[1]
+    (60, 2)
     """
 
     points: NDArray[np.float64]
@@ -81,8 +77,6 @@ class City:
     bridges: NDArray[np.int64]
     river: NDArray[np.float64]
     prior: NDArray[np.float64]
-    name: str
-    seed: int
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -147,39 +141,6 @@ class City:
         lengths, one_way = self.lengths.tolist(), self.one_way.astype(int).tolist()
         return nodes, {"u": u, "v": v, "length": lengths, "oneway": one_way}
 
-    def manifest(self) -> dict[str, float | int | str]:
-        """Return the numbers of the city, for a report or the record of an experiment.
-
-        Computes all drives, as :meth:`travel` does.
-
-        Returns
-        -------
-        dict
-            ``name``, ``seed``, ``nodes``, ``edges``, ``mean_degree``, ``components``, ``one_way`` and ``bridges``
-            (numbers of roads), ``road_km`` (in all), ``median_nearest_km`` (straight to the nearest junction),
-            ``longest_drive_km`` (all roads open both ways) and ``largest_prior`` (a share).
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-        from scipy.spatial import KDTree
-
-        graph = coo_array((self.lengths, tuple(self.edges.T)), shape=(self.n, self.n))
-        near = np.asarray(KDTree(self.points).query(self.points, k=2)[0])
-        return {
-            "name": self.name,
-            "seed": self.seed,
-            "nodes": self.n,
-            "edges": len(self.edges),
-            "mean_degree": 2 * len(self.edges) / self.n,
-            "components": int(connected_components(graph, directed=False)[0]),
-            "one_way": int(self.one_way.sum()),
-            "bridges": len(self.bridges),
-            "road_km": float(self.lengths.sum()),
-            "median_nearest_km": float(np.median(near[:, 1])),
-            "longest_drive_km": float(self.travel().max()),
-            "largest_prior": float(self.prior.max()),
-        }
-
 
 def made_city(n: int = 150, *, seed: int = 7) -> City:
     """Generate a city.
@@ -236,8 +197,6 @@ def made_city(n: int = 150, *, seed: int = 7) -> City:
         bridges=np.flatnonzero(wet),
         river=river,
         prior=_prior(generator, points, radius),
-        name=f"made city of {n} junctions",
-        seed=seed,
     )
 
 

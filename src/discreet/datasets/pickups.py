@@ -43,8 +43,6 @@ class Pickups:
         ``(m,)`` for each candidate one of ten districts along the strip, numbered from the south. Public.
     farthest
         Kilometers at which a waiting car is of no use any more: the Manhattan diameter of the strip. Public.
-    seed
-        Seed that made it.
 
     Examples
     --------
@@ -57,15 +55,9 @@ class Pickups:
     places: NDArray[np.float64]
     districts: NDArray[np.int64]
     farthest: float
-    seed: int
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
-
-    @property
-    def n(self) -> int:
-        """Number of pick-ups."""
-        return len(self.people)
 
 
 def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
@@ -107,7 +99,7 @@ def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
     districts = np.repeat(np.arange(columns) // 2, rows)
     corners = _rotate(np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) * (_LENGTH / 2, _WIDTH / 2))
     farthest = float(np.abs(corners[:, None] - corners).sum(axis=2).max())
-    return Pickups(_rotate(strip), _rotate(grid), districts, farthest, seed)
+    return Pickups(_rotate(strip), _rotate(grid), districts, farthest)
 
 
 def _rotate(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.core.channels.check_implicit import least_lift, triangle_defect
 from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import PublicInput
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.core.spaces.metric import MetricSpace
+    from discreet.lrgeo.places.region import Region
     from discreet.metricdp import Problem
+    from discreet.metricdp.costs import ImplicitCosts
     from discreet.metricdp.part import Candidate
 
 SHARE = Fraction(1, 5000)
@@ -96,6 +99,14 @@ def need_problem(problem: Problem | None, name: str) -> Problem:
     if problem is None:
         raise InvalidProblemError("method", "'tails' beyond 5120 places", repr(name))
     return problem
+
+
+def public_inputs(
+    region: Region, problem: Problem | ImplicitCosts | None
+) -> tuple[PublicInput, ...]:
+    """Return what a design takes to be public: the region, and the cost and prior of a problem, if there is one."""
+    places = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
+    return (places, *(() if problem is None else problem.assumed_public()))
 
 
 def seconds_left(stop: float) -> float | None:

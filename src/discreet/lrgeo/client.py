@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.errors import BudgetError, CertificateError, InvalidProblemError
+from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.options import instance_of
-from discreet.core.printed import decimal, decimal_up
 from discreet.core.randomness.bits import as_bits
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
-from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.client import PointClient, refuse_weaker
+from discreet.lrgeo.points.published import EveryPoint
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.points.published import EveryPoint
 
 
 @final
@@ -69,9 +67,6 @@ class Client:
 
     def __new__(cls, mechanism: object = None, **options: Any) -> Any:  # noqa: ANN401 - those of either client
         """Return the client of a published mechanism."""
-        from discreet.lrgeo.points.client import PointClient
-        from discreet.lrgeo.points.published import EveryPoint
-
         if isinstance(mechanism, EveryPoint):
             return PointClient(mechanism, **options)
         return super().__new__(cls)
@@ -85,7 +80,7 @@ class Client:
     ) -> None:
         published = _published(mechanism)
         if accepts is not None:
-            _refuse_weaker(published, accepts)
+            refuse_weaker(held_everywhere(published), accepts, "places")
         if verified_digest is None:
             share = published.totals_share
             made = verify(published.channel, published.guarantee, totals_share=share)
@@ -227,25 +222,3 @@ def scope_check(mechanism: Mechanism) -> Check:
         wrong = facts != (space.digest, space.n, 1, (), 0)
         wrong |= all_pairs is None or stated is None or stated < all_pairs.epsilon
     return Check("facts misstated in the scope", int(wrong), 0, exact=True)
-
-
-def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
-    """Raise CertificateError for a mechanism whose epsilon per kilometer, for any two places, exceeds the accepted one.
-
-    InvalidProblemError if `accepts` is no metric guarantee or has a radius. All shortest paths, for a mechanism with
-    one.
-    """
-    instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
-    if accepts.radius is not None:
-        raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
-    claim = held_everywhere(mechanism)
-    epsilon = float("inf") if claim is None else _per_kilometer(claim)
-    words = "no epsilon" if claim is None else f"{decimal_up(claim.epsilon)} per {claim.unit}"
-    name = f"{words} between any two places, where {decimal(accepts.epsilon)} per {accepts.unit} is accepted"
-    check = Check(name, epsilon, _per_kilometer(accepts), exact=True)
-    if not check.passed:
-        raise CertificateError(Certificate((check,)))
-
-
-def _per_kilometer(guarantee: MetricDP) -> Fraction:
-    return guarantee.epsilon * per_unit("km") / per_unit(guarantee.unit)

@@ -22,13 +22,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, overlo
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
 from discreet.core.guarantee import MetricDP, Scope
-from discreet.core.options import positive_seconds, relative_gap, whole_number
-from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.options import instance_of, positive_seconds, relative_gap, whole_number
+from discreet.core.outcome import Provenance
 from discreet.core.printed import at_least, at_most, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import most_central, row_on_map, view
-from discreet.lrgeo.candidates import bound_from_below, expected_loss, seconds_left
+from discreet.lrgeo.candidates import (
+    bound_from_below,
+    expected_loss,
+    public_inputs,
+    seconds_left,
+)
 from discreet.lrgeo.mechanism import CertifiedChannel
 from discreet.lrgeo.methods import METHODS
 from discreet.lrgeo.places.region import Region
@@ -403,7 +408,12 @@ class _Search:
             certificate,
             self.lower,
             self.upper,
-            _provenance(self.region, self.problem, made, self.trace),
+            Provenance(
+                made.method,
+                made.facts,
+                public_inputs(self.region, self.problem),
+                tuple(self.trace),
+            ),
             self.problem,
             "no gap asked for",
         )
@@ -428,13 +438,9 @@ def _check(
     The guarantee must be in the region's unit, `gap` in [0, 1) or ``None``, `time_limit` positive seconds or
     ``None``.
     """
-    stated: Any = guarantee
-    if not isinstance(stated, MetricDP):
-        raise InvalidProblemError("guarantee", "a MetricDP", type(stated).__name__)
-    place: Any = region
-    if not isinstance(place, Region):
-        expected = "a Region, made by Region.from_osmnx, from_roads or from_grid"
-        raise InvalidProblemError("region", expected, type(place).__name__)
+    instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
+    expected = "a Region, made by Region.from_osmnx, from_roads or from_grid"
+    instance_of(region, Region, "region", expected)
     if guarantee.unit != region.unit:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {region.unit}", f"per {guarantee.unit}"
@@ -480,15 +486,6 @@ def _bind(region: Region, guarantee: MetricDP) -> MetricDP:
         all_pairs_epsilon *= Fraction(math.ceil((stretch or Fraction(1)) * 10**12), 10**12)
     scope = Scope(space.digest, space.n, all_pairs_epsilon)
     return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
-
-
-def _provenance(
-    region: Region, problem: Problem | None, made: Made, trace: list[str]
-) -> Provenance:
-    """Record the method, its facts, the trace and the public inputs."""
-    places = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
-    public = () if problem is None else problem.assumed_public()
-    return Provenance(made.method, made.facts, (places, *public), tuple(trace))
 
 
 def _methods(n: int, *, most_for_two_steps: int = 500) -> Iterator[str]:

@@ -85,9 +85,7 @@ class CertifiedChannel:
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``; ``None`` without both bounds."""
-        if self.lower is None or self.upper is None:
-            return None
-        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+        return relative(self.upper, self.lower)
 
 
 @final
@@ -358,3 +356,10 @@ def unpacked(stated: Mapping[str, Any], *, most: int = (1 << 62) - 1) -> NDArray
         raise InvalidProblemError("array", "integers below 2^62", "a larger one")
     values: NDArray[np.int64] = array.astype(np.int64) + least
     return values
+
+
+def relative(upper: float | None, lower: float | None) -> float | None:
+    """Return ``(upper - lower) / upper``, 0 if the bounds meet; ``None`` without both."""
+    if upper is None or lower is None:
+        return None
+    return 0.0 if upper <= lower else (upper - lower) / upper

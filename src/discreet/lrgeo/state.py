@@ -17,9 +17,6 @@ from discreet.core.guarantee import MetricDP, guarantee_from_dict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_UNKNOWN = "unknown"
-"""The region of places that an earlier version pinned, which did not write it down."""
-
 
 @final
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Source:
     mechanism
         Its digest; empty where it is not known.
     guarantee
-        What it claimed; ``None`` where it is not known, which an earlier version did not store.
+        What it claimed; ``None`` where it is not known.
 
     Examples
     --------
@@ -139,7 +136,7 @@ class State:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> State:
-        """Read what :meth:`to_dict` wrote, here or in an earlier version, which did not say what drew a report.
+        """Read what :meth:`to_dict` wrote.
 
         Raises
         ------
@@ -148,12 +145,9 @@ class State:
         InvalidProblemError
             For entries of other types.
         """
-        report, pinned, region = data["report"], data["pinned"], data.get("region", "")
-        if "source" not in data:
-            pinned = [[place, shown, Source().to_dict()] for place, shown in pinned]
-            region = _UNKNOWN if pinned else ""
+        report, pinned = data["report"], data["pinned"]
         return cls(
-            Source.from_dict(data["source"]) if "source" in data else Source(),
+            Source.from_dict(data["source"]),
             _number(data["epoch"]),
             _number(data["day"]),
             None if report is None else _pair(report),
@@ -161,7 +155,7 @@ class State:
             to_fraction(data["spent_in_all"], "spent_in_all"),
             {int(place): _pair(shown) for place, shown, _ in pinned},
             {int(place): Source.from_dict(source) for place, _, source in pinned},
-            str(region),
+            str(data["region"]),
         )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.submodular.methods.part_sampled import PartSampled
     from discreet.submodular.methods.subsampled import Subsampled
     from discreet.submodular.objectives.checker import check
-    from discreet.submodular.objectives.combine import FromFunction, FromRecords, Sum
+    from discreet.submodular.objectives.combine import FromFunction, FromRecords
     from discreet.submodular.objectives.concave import ConcaveOverModular, Influence
     from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
     from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
@@ -69,7 +69,6 @@ __all__ = [
     "Selection",
     "SensorPlacement",
     "Subsampled",
-    "Sum",
     "TopicInfluence",
     "TransversalMatroid",
     "Truncation",
@@ -111,7 +110,6 @@ _WHERE = {
     "Selection": "problem",
     "SensorPlacement": "objectives.entropy",
     "Subsampled": "methods.subsampled",
-    "Sum": "objectives.combine",
     "TopicInfluence": "objectives.kinds",
     "TransversalMatroid": "matroids.representable",
     "Truncation": "matroids.derived",

@@ -32,6 +32,7 @@ from discreet.submodular.stating import (
     facts_of,
     read_candidates,
     state_choice,
+    typed,
 )
 from discreet.submodular.verify import verify_selection
 
@@ -102,9 +103,8 @@ def plan(
     size = len(names) if names is not None else index(candidates)  # type: ignore[arg-type] # it read a number
     spec: Any = objective
     if not isinstance(spec, ObjectiveSpec):
-        got = type(spec).__name__ if not isinstance(spec, type) else f"the class {spec.__name__}"
         expected = "the public facts of an objective, such as FacilityLocation.spec()"
-        raise InvalidProblemError("objective", expected, got)
+        raise InvalidProblemError("objective", expected, typed(spec))
     statement = facts_of(spec, size, matroid, guarantee)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     why = "The method was given."
@@ -403,9 +403,7 @@ def release(
     >>> sorted(made.result.elements), made.certificate.passed, made.provenance.method
     ([0, 1], True, 'subsampled')
     """
-    stated: Any = objective
-    if not isinstance(stated, Objective):
-        raise InvalidProblemError("objective", "an Objective", type(stated).__name__)
+    instance_of(objective, Objective, "objective", "an Objective")
     planned = plan(
         objective.n_elements,
         matroid,

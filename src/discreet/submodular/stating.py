@@ -12,6 +12,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.options import instance_of
 from discreet.core.printed import estimate
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.methods.algorithm_3 import Algorithm3
@@ -62,9 +63,7 @@ def state_choice(
     `guarantee` ``None``, for a method that has none, gives the relation ``"add-remove-one"``. InvalidProblemError for
     another type than an Objective, and as :func:`facts_of`.
     """
-    stated: Any = objective
-    if not isinstance(stated, Objective):
-        raise InvalidProblemError("objective", "an Objective", type(stated).__name__)
+    instance_of(objective, Objective, "objective", "an Objective")
     return facts_of(ObjectiveSpec.of(objective), objective.n_elements, matroid, guarantee)
 
 
@@ -83,11 +82,11 @@ def facts_of(
     """
     allowed: Any = matroid
     if not isinstance(allowed, Matroid):
-        raise InvalidProblemError("matroid", "a Matroid", _typed(allowed))
+        raise InvalidProblemError("matroid", "a Matroid", typed(allowed))
     claim: Any = guarantee
     if claim is not None and not isinstance(claim, PureDP | ApproxDP | ZeroConcentratedDP):
         raise InvalidProblemError(
-            "guarantee", "PureDP, ApproxDP or ZeroConcentratedDP", _typed(claim)
+            "guarantee", "PureDP, ApproxDP or ZeroConcentratedDP", typed(claim)
         )
     if matroid.n_elements != n_elements:
         raise InvalidProblemError(
@@ -107,7 +106,8 @@ def facts_of(
     )
 
 
-def _typed(value: object) -> str:
+def typed(value: object) -> str:
+    """Return the name of a value's type, or of the class that stands in the place of an instance."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
@@ -19,7 +18,6 @@ from discreet.evaluate.audit.points import count_broken
 from discreet.evaluate.simulate.borders import laws_of
 from discreet.lrgeo.design import design as region_design
 from discreet.lrgeo.places.region import Region
-from discreet.lrgeo.points.net_mechanism import PublishedNet
 from discreet.metricdp import Problem, design
 from discreet_reproduction.drawing import lines_of
 from discreet_reproduction.lrgeo.as_published.aipo import aipo as interpolated
@@ -204,8 +202,6 @@ def _law_of(mechanism: PublishedPoints) -> Law:
 
 def _mixed(mechanism: PublishedPoints, point: tuple[str, str]) -> tuple[list[int], list[int]]:
     """Give the rows that a point mixes, and by which integers."""
-    if not isinstance(mechanism, PublishedNet):
-        raise InvalidProblemError("mechanism", "one on a net", "another form")
     held = mechanism.find(point)
     _, rows = mechanism.net.points
     near = [(i, j) for i in range(3) for j in range(3)]

@@ -5,10 +5,13 @@ Trusted: the guarantee rests on this code, which holds the point and draws.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.core.options import instance_of
 from discreet.core.printed import decimal, decimal_up
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.noise import NoiseMechanism
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from discreet.core.guarantee import MetricDP
     from discreet.core.randomness.bits import RandomBits
 
 FORMS: dict[str, type[PublishedPoints]] = {
@@ -117,13 +119,11 @@ class PointClient:
         verified_digest: str | None = None,
         accepts: MetricDP | None = None,
     ) -> None:
-        stated: Any = mechanism
-        if not isinstance(stated, EveryPoint):
-            expected = "a mechanism for every point, or a design of one"
-            raise InvalidProblemError("mechanism", expected, type(stated).__name__)
-        published = stated if isinstance(stated, PublishedPoints) else stated.published()
+        expected = "a mechanism for every point, or a design of one"
+        instance_of(mechanism, EveryPoint, "mechanism", expected)
+        published = mechanism.published()
         if accepts is not None:
-            _refuse_weaker(published, accepts)
+            refuse_weaker(published.guarantee, accepts, "points")
         if verified_digest is None:
             verify(published.claimed()).raise_for_failure()
         elif verified_digest != published.digest:
@@ -165,19 +165,22 @@ class PointClient:
         return self._mechanism.where(self._mechanism.draw(point, bits))
 
 
-def _refuse_weaker(mechanism: PublishedPoints, accepts: MetricDP) -> None:
-    """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
+def refuse_weaker(claim: MetricDP | None, accepts: MetricDP, between: str) -> None:
+    """Raise CertificateError for a claim whose epsilon per kilometer is above the accepted one's.
 
-    InvalidProblemError if `accepts` has a radius, or another unit than kilometers and meters.
+    `claim` holds for any two of what `between` names, points or places; ``None`` where there is none for all of them.
+    InvalidProblemError if `accepts` is no metric guarantee, or has a radius or another unit than kilometers and meters.
     """
+    instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
-    claim = mechanism.guarantee
-    name = (
-        f"{decimal_up(claim.epsilon)} per {claim.unit} between any two points, where "
-        f"{decimal(accepts.epsilon)} per {accepts.unit} is accepted"
-    )
-    epsilon, limit = (one.epsilon / per_unit(one.unit) * per_unit("km") for one in (claim, accepts))
-    check = Check(name, epsilon, limit, exact=True)
+    epsilon = math.inf if claim is None else _per_kilometer(claim)
+    words = "no epsilon" if claim is None else f"{decimal_up(claim.epsilon)} per {claim.unit}"
+    name = f"{words} between any two {between}, where {decimal(accepts.epsilon)} per {accepts.unit} is accepted"
+    check = Check(name, epsilon, _per_kilometer(accepts), exact=True)
     if not check.passed:
         raise CertificateError(Certificate((check,)))
+
+
+def _per_kilometer(guarantee: MetricDP) -> Fraction:
+    return guarantee.epsilon * per_unit("km") / per_unit(guarantee.unit)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from discreet.core.verified import mark_verified
 from discreet.lrgeo.candidates import bound_from_below
 from discreet.lrgeo.places.space import per_unit, space_of
 from discreet.lrgeo.points.layout import plane_of
+from discreet.lrgeo.points.many_places import WIDER
 from discreet.lrgeo.points.noise_design import NoiseDesign, design_noise
 from discreet.lrgeo.points.table_design import LatticeDesign, design_table
 from discreet.metricdp import Problem
@@ -41,9 +41,6 @@ POINT_METHODS = ("noise", "table")
 """The names of methods for every point."""
 
 _SAME_PLACE = "no bound for all mechanisms: two places lie at one decimeter."
-
-_WIDER = 1 + Fraction(1, 10**9)
-"""Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
 
 
 class _TableLimits(NamedTuple):
@@ -212,7 +209,7 @@ def _bounded(
         space = space_of(places, made.unit) if flat else _longest_space(made.region)
         lower = bound_from_below(
             Problem(space, utility_loss=problem.loss, prior=problem.prior),
-            MetricDP(made.guarantee.epsilon * _WIDER, made.unit),
+            MetricDP(made.guarantee.epsilon * WIDER, made.unit),
             (1 - gap) * upper,
             gap=gap,
             stop=stop,

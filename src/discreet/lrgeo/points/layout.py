@@ -132,10 +132,20 @@ def _plane(region: Region, around: int) -> tuple[PointFrame, NDArray[np.int64]]:
     wide = np.ptp(sphere[:, 1]) + 2 * room / math.cos(math.radians(min(highest, 88.0)))
     origin = (repr(region.origin[0]), repr(region.origin[1]))
     frame = PointFrame.on_sphere(region.unit, origin, latitudes, float(wide) * 1.01)
-    east = (sphere[:, 1] - region.origin[1] + 180) % 360 - 180
-    north = sphere[:, 0] - region.origin[0]
-    plane = np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
-    return frame, np.rint(plane).astype(np.int64)
+    return frame, np.rint(in_plane(frame, sphere)).astype(np.int64)
+
+
+def in_plane(frame: PointFrame, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points ``(K, 2)`` in the plane of a frame, float64 decimeters, not rounded.
+
+    They are latitudes and longitudes where there is an origin, else east and north in the unit. ``O(K)``.
+    """
+    if frame.origin is None:
+        return points * per_unit(frame.unit)
+    latitude, longitude = map(float, frame.origin)
+    east = (points[:, 1] - longitude + 180) % 360 - 180
+    north = points[:, 0] - latitude
+    return np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
 
 
 def cell_sides(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _GROUND_FACTOR = Fraction(10045, 10000)
 """Upper bound on the ratio of a geodesic of WGS 84 to the great circle: the largest radius of curvature to the mean."""
 
-_WIDER = 1 + Fraction(1, 10**9)
+WIDER = 1 + Fraction(1, 10**9)
 """Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
 
 _DISTANCES = {
@@ -77,7 +77,7 @@ def costs_of_region(region: Region) -> ImplicitCosts:
 
 def _to_ground(region: Region) -> Fraction:
     """Return an upper bound on the ratio of distances on the ground to the stored ones, and to those of the plane."""
-    return _WIDER if region.stretch is None else _GROUND_FACTOR * region.stretch
+    return WIDER if region.stretch is None else _GROUND_FACTOR * region.stretch
 
 
 def design_many_places(
@@ -140,7 +140,7 @@ def design_many_places(
             "radius", "none for noise, which keeps all pairs", guarantee.radius
         )
     start, tell, apart = clock(), Reporter(on_progress), 0.0
-    radius, wider = coordinates_of(costs)[1], _WIDER
+    radius, wider = coordinates_of(costs)[1], WIDER
     if region is None:
         region, labels, moved = region_of(costs.space)
         if costs.space.n > region.K:

@@ -18,7 +18,12 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
 from discreet.lrgeo.mechanism import packed, unpacked
-from discreet.lrgeo.points.net_mechanism import OnNet, PublishedNet, plane_and_net, read_pair
+from discreet.lrgeo.points.published import (
+    EveryPoint,
+    PublishedPoints,
+    plane_and_net,
+    read_pair,
+)
 from discreet.lrgeo.points.verify_noise import MOST_NODES, ClaimedNoise
 
 if TYPE_CHECKING:
@@ -27,13 +32,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.points.net import ControlNet
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class NoiseRows(OnNet):
+class NoiseRows(EveryPoint):
     """What a design with one noise for all points and the mechanism that is published of it have in common.
 
-    Its parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`, and these.
+    Its parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`, and these.
 
     Parameters
     ----------
@@ -67,7 +73,7 @@ class NoiseRows(OnNet):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class NoiseMechanism(NoiseRows, PublishedNet):
+class NoiseMechanism(NoiseRows, PublishedPoints):
     """What a server publishes for every point of a region: one noise, and a report for each node that it leads to.
 
     Its parameters are those of :class:`NoiseRows`.
@@ -117,20 +123,19 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return weights
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net, ``"torus"``, its two sizes, ``"noise"`` and ``"names"``, packed.
+        """Plain values for JSON: ``"torus"``, its two sizes, ``"noise"`` and ``"names"``, packed.
 
         Linear in the nodes.
         """
         return {
-            **super().own_parts(),
             "torus": list(self.noise.shape),
             "noise": packed(self.noise.ravel()),
             "names": packed(self.names.ravel()),
         }
 
     @classmethod
-    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``"net"``, ``"noise"`` and ``"names"``, ``(m, n)`` each, by name, from what :meth:`own_parts` wrote.
+    def read_own(cls, data: Mapping[str, Any], net: ControlNet) -> dict[str, Any]:
+        """Return ``"noise"`` and ``"names"``, ``(m, n)`` each, by name, from what :meth:`own_parts` wrote.
 
         Linear in the nodes. What the numbers mean is not checked.
 
@@ -141,8 +146,8 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         InvalidProblemError
             For parts of another form, or too many nodes; ValueError for another number of entries.
         """
+        del net
         m, n = read_pair(data, "torus")
         if m < 1 or n < 1 or m * n > MOST_NODES:
             raise InvalidProblemError("torus", f"at most {count(MOST_NODES)} nodes", "others")
-        tables = {name: unpacked(data[name]).reshape(m, n) for name in ("noise", "names")}
-        return {**super().read_own(data), **tables}
+        return {name: unpacked(data[name]).reshape(m, n) for name in ("noise", "names")}

@@ -21,20 +21,20 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, SolverError
-from discreet.core.guarantee import MetricDP, PointScope
-from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.outcome import Provenance
 from discreet.core.printed import estimate
 from discreet.core.progress import Reporter
 from discreet.core.spaces.geography import great_circle
 from discreet.core.verified import mark_verified
+from discreet.lrgeo.candidates import public_inputs
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.frame import SCALE, region_digest
-from discreet.lrgeo.points.layout import cell_sides, plane_of, report_texts
+from discreet.lrgeo.points.designed import NetDesign, claim_about
+from discreet.lrgeo.points.layout import cell_sides, in_plane, plane_of, report_texts
 from discreet.lrgeo.points.near_names import name_by_medians
 from discreet.lrgeo.points.net import ControlNet
-from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
+from discreet.lrgeo.points.published import plane_and_net
 from discreet.lrgeo.points.renaming import RENAMING, renamed
 from discreet.lrgeo.points.verify_noise import MOST_NODES, ClaimedNoise, verify_noise
 from discreet.metricdp.costs import ImplicitCosts
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.exact import Exact
+    from discreet.core.guarantee import MetricDP
     from discreet.core.progress import Progress
     from discreet.core.spaces.metric import MetricSpace
     from discreet.lrgeo.places.region import Region
@@ -76,6 +77,7 @@ class NoiseDesign(NoiseRows, NetDesign):
 
     Examples
     --------
+    >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region, design
     >>> made = design(Region.from_grid(8, 8, cell="0.5", unit="km"), MetricDP(1, "km"), method="noise")
     >>> made
@@ -131,6 +133,7 @@ def design_noise(
 
     Examples
     --------
+    >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region
     >>> from discreet.metricdp import Problem
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
@@ -148,17 +151,13 @@ def design_noise(
         frame, places, reach = plane_of(region)
         nodes, rates = _NODES, _RATES[1:]
     net, shape = _lay_net(region, places, reach, rate, rates, nodes=nodes, spacing=spacing)
-    claim = MetricDP(
-        guarantee.epsilon,
-        guarantee.unit,
-        scope=PointScope(region_digest(frame, net.corners, net.reach)),
-    )
+    claim = claim_about(frame, net, guarantee)
     rho = guarantee.epsilon * net.side / per
     noise = _certified(frame, net, shape, len(places), claim)
     tell("noise", done=noise.size)
     if isinstance(problem, ImplicitCosts):
         fall = math.asinh(float(rho))
-        exact = _in_plane(frame, problem.space)
+        exact = in_plane(frame, np.asarray(problem.space.points, dtype=np.float64))
         names, loss = name_by_medians(noise, net, exact, problem, fall, threads=threads)
         # Floats of places below 2^30 decimeters err by less than a thousandth of one.
         moved += 1e-3 / per
@@ -185,7 +184,6 @@ def design_noise(
         "nodes": noise.size,
         "reports": len(places),
     }
-    public = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
     made = NoiseDesign(
         frame=frame,
         net=net,
@@ -198,7 +196,7 @@ def design_noise(
         certificate=certificate,
         lower=None,
         upper=upper,
-        provenance=Provenance(METHOD, facts, (public, *problem.assumed_public()), tuple(trace)),
+        provenance=Provenance(METHOD, facts, public_inputs(region, problem), tuple(trace)),
         region=region,
         status="no gap asked for",
     )
@@ -255,17 +253,6 @@ def _torus(
     step = RENAMING.block_side
     m, n = (-(-(count + 2 + margin) // step) * step for count in (wide, tall))
     return (wide, tall), (m, n)
-
-
-def _in_plane(frame: PointFrame, space: MetricSpace) -> NDArray[np.float64]:
-    """Return the secrets of a space in the plane of a frame, ``(K, 2)`` float64 decimeters, not rounded. ``O(K)``."""
-    points = np.asarray(space.points, dtype=np.float64)
-    if frame.origin is None:
-        return points * per_unit(frame.unit)
-    latitude, longitude = map(float, frame.origin)
-    east = (points[:, 1] - longitude + 180) % 360 - 180
-    north = points[:, 0] - latitude
-    return np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
 
 
 def _farthest_report(space: MetricSpace, shown: tuple[tuple[str, str], ...]) -> float:

@@ -1,7 +1,10 @@
-"""What all mechanisms for every point have in common, whichever form they are written in.
+"""What all mechanisms for every point have in common: a point draws a control point of a net, and the rest follows.
 
-There are two forms: rows of integers at the control points of a net, in :mod:`~discreet.lrgeo.points.table`, and one
-noise for all points, in :mod:`~discreet.lrgeo.points.noise`. Clients, servers and commands take both.
+There are two forms: rows of integers at the control points, in :mod:`~discreet.lrgeo.points.table`, and one noise for
+all points, in :mod:`~discreet.lrgeo.points.noise`. They differ in what is drawn from a control point alone. Clients,
+servers and commands take both.
+
+Trusted: the guarantee rests on this code, which draws.
 """
 
 from __future__ import annotations
@@ -9,29 +12,43 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from discreet.core.certificate import Certificate
 from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
-from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
+from discreet.core.randomness.bits import SystemBits
+from discreet.lrgeo.mechanism import check_whole, packed, relative, text_digest, unpacked
 from discreet.lrgeo.places.plane import on_the_ground
 from discreet.lrgeo.points.frame import PointFrame, read_decimal, region_digest
+from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.verify_claims import MOST_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from fractions import Fraction
     from typing import Self
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.points.net import NetSpot
     from discreet.lrgeo.points.verify_noise import ClaimedNoise
     from discreet.lrgeo.points.verify_table import ClaimedTable
+
+    _PlaneAndNet = tuple[
+        str,
+        tuple[str, str] | None,
+        tuple[int, int],
+        int,
+        tuple[int, int],
+        int,
+        tuple[int, int],
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -42,6 +59,8 @@ class EveryPoint(abc.ABC):
     ----------
     frame
         How coordinates become decimeters.
+    net
+        The control points.
     reports
         ``(K, 2)`` decimeters: where reports are. No promise depends on it.
     shown
@@ -61,6 +80,7 @@ class EveryPoint(abc.ABC):
     """
 
     frame: PointFrame
+    net: ControlNet
     reports: NDArray[np.int64]
     shown: tuple[tuple[str, str], ...]
     bits: int
@@ -120,39 +140,56 @@ class PublishedPoints(EveryPoint):
         """Number of reports, and sizes of the other parts."""
 
     @property
-    @abc.abstractmethod
     def reach(self) -> int:
         """Decimeters around the region within which a point is taken."""
-
-    @property
-    @abc.abstractmethod
-    def box(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The least and the greatest coordinates of the region, in decimeters."""
-
-    @property
-    @abc.abstractmethod
-    def corners(self) -> list[tuple[int, int]]:
-        """The corners of the region, counterclockwise, in decimeters."""
+        return self.net.reach
 
     @property
     def promise(self) -> str:
         """The guarantee as a sentence; with latitudes, also the epsilon that it is by geodesics of WGS 84."""
-        (_, low), (_, high) = self.box
+        (_, low), (_, high) = self.net.box
         stretch = self.frame.stretch(low - self.reach, high + self.reach)
         return str(self.guarantee) if stretch is None else on_the_ground(self.guarantee, stretch)
 
     @property
     def region(self) -> str:
         """SHA-256 of the region: its plane, outline and reach, whatever is drawn there."""
-        return region_digest(self.frame, self.corners, self.reach)
+        return region_digest(self.frame, self.net.corners, self.net.reach)
 
     def published(self) -> Self:
         """Return the mechanism that a server publishes: itself."""
         return self
 
     @abc.abstractmethod
+    def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
+        """Draw a report, 0 to ``K - 1``, from the control point in a column and row of the net."""
+
+    @abc.abstractmethod
+    def row_at(self, column: int, row: int) -> NDArray[np.int64]:
+        """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
+
+        It is the one in a column and a row of the net.
+
+        `column` and `row` count control points from the lower left corner of the net; they are not checked.
+        """
+
+    def find(self, point: object) -> NetSpot:
+        """Find the control points of a point, as :meth:`draw` takes it, and its weights: private, as the point is.
+
+        The first of three columns and of three rows, and three integer weights for each. The point is projected to
+        the region.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the reach; the message does not repeat it.
+        """
+        return self.net.find(self.frame.plane(point))
+
     def draw(self, point: object, bits: RandomBits | None = None) -> int:
-        """Draw a report for a point, exactly; returns its number, 0 to ``K - 1``, for :meth:`where`.
+        """Draw a report for a point: a column and a row of the net, and then from that control point.
+
+        Returns its number, 0 to ``K - 1``; :meth:`where` gives its coordinates. The cost is that of :meth:`draw_at`.
 
         Parameters
         ----------
@@ -167,13 +204,24 @@ class PublishedPoints(EveryPoint):
         InvalidProblemError
             For no point, or one beyond the reach; the message does not repeat it.
         """
+        position, source = self.find(point), bits or SystemBits()
+        return self.draw_at(*position.draw(source), source)
 
-    @abc.abstractmethod
     def law(self, point: object) -> list[Fraction]:
-        """Return the exact probabilities of the K reports at a point, a list of fractions by report; they sum to 1.
+        """Return the exact probabilities of the K reports at a point, as private as the point; they sum to 1.
 
-        They are as private as the point, which is as in :meth:`draw`, with the same errors.
+        A list of fractions, by report. `point` is as in :meth:`draw`, with the errors of :meth:`find`. Mixes up to
+        nine rows of K integers, each at the cost of :meth:`row_at`.
         """
+        position = self.find(point)
+        weights = np.zeros(self.K, dtype=object)
+        for i, across in enumerate(position.across):
+            for j, along in enumerate(position.along):
+                if across * along:
+                    row = self.row_at(position.column + i, position.row + j)
+                    weights += across * along * row.astype(object)
+        total = sum(position.across) * sum(position.along) << self.bits
+        return [Fraction(weight, total) for weight in weights.tolist()]
 
     @abc.abstractmethod
     def own_parts(self) -> dict[str, Any]:
@@ -181,15 +229,13 @@ class PublishedPoints(EveryPoint):
 
     @classmethod
     @abc.abstractmethod
-    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+    def read_own(cls, data: Mapping[str, Any], net: ControlNet) -> dict[str, Any]:
         """Return the parameters of this form, by name, from what :meth:`own_parts` wrote; other entries are ignored.
+
+        `net` is what was read of the control points.
 
         KeyError for a missing entry, InvalidProblemError or ValueError for others.
         """
-
-    def to_plain(self) -> dict[str, Any]:
-        """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
-        return self._plain
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
@@ -203,6 +249,9 @@ class PublishedPoints(EveryPoint):
             "east": frame.east,
             "north": frame.north,
             "reach": self.reach,
+            "low": list(self.net.low),
+            "side": self.net.side,
+            "cells": list(self.net.cells),
             **self.own_parts(),
             "bits": self.bits,
             "reports": packed(self.reports.ravel()),
@@ -232,7 +281,8 @@ class PublishedPoints(EveryPoint):
         """
         try:
             check_whole(data, cls.FORM, cls.VERSION)
-            made = cls(**_read_shared(data), **cls.read_own(data))
+            shared = _read_shared(data)
+            made = cls(**shared, **cls.read_own(data, shared["net"]))
         except MALFORMED as error:
             detail = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InvalidProblemError("mechanism", "a whole mechanism", detail) from None
@@ -255,12 +305,12 @@ class PublishedPoints(EveryPoint):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical text of :meth:`to_plain`: keys sorted, no spaces, UTF-8."""
-        return text_digest(self.to_plain())
+        """SHA-256 of the canonical text of :meth:`to_dict` without it: keys sorted, no spaces, UTF-8."""
+        return text_digest(self._plain)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, the digest among them."""
-        return {**self.to_plain(), "digest": self.digest}
+        return {**self._plain, "digest": self.digest}
 
     def check_parts(self) -> None:
         """Raise InvalidProblemError for parts that do not fit each other, or a certificate that did not pass. ``O(K)``.
@@ -297,7 +347,9 @@ def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
     guarantee = guarantee_from_dict(data["guarantee"])
     if not isinstance(guarantee, MetricDP) or not isinstance(guarantee.scope, PointScope):
         raise InvalidProblemError("guarantee", "a metric one about points", "another")
+    low, cells = (read_pair(data, name) for name in ("low", "cells"))
     return {
+        "net": ControlNet(low, data["side"], cells, reach=data["reach"]),
         "frame": PointFrame(data["unit"], origin, data["east"], data["north"]),
         "reports": unpacked(data["reports"]).reshape(-1, 2),
         "shown": tuple((first, second) for first, second in data["shown"]),
@@ -322,6 +374,18 @@ def check_texts(data: Mapping[str, Any]) -> None:
             raise InvalidProblemError("origin and shown", "decimals alone", "spaces beside them")
 
 
+def read_pair(data: Mapping[str, Any], name: str) -> tuple[int, int]:
+    """Read two integers, the entry `name` of `data`, a list.
+
+    InvalidProblemError for anything else, KeyError without it.
+    """
+    stated = data[name]
+    if not isinstance(stated, list) or len(stated) != 2 or {*map(type, stated)} != {int}:
+        raise InvalidProblemError(name, "two integers", "others")
+    first, second = stated
+    return first, second
+
+
 def write_bound(bound: float | None) -> str | None:
     """Return a bound as the shortest text of its double; ``None`` stays ``None``."""
     return None if bound is None else repr(bound)
@@ -343,8 +407,10 @@ def read_bound(text: str | None) -> float | None:
     return value
 
 
-def relative(upper: float | None, lower: float | None) -> float | None:
-    """Return ``(upper - lower) / upper``, 0 if the bounds meet; ``None`` without both."""
-    if upper is None or lower is None:
-        return None
-    return 0.0 if upper <= lower else (upper - lower) / upper
+def plane_and_net(frame: PointFrame, net: ControlNet) -> _PlaneAndNet:
+    """Return the arguments of the verifiers that state a plane and a net, in their order.
+
+    Unit, origin, factors east and north, reach, corner, side and numbers of cells; lengths in decimeters.
+    """
+    plane = (frame.unit, frame.origin, (frame.east, frame.north), net.reach)
+    return (*plane, net.low, net.side, net.cells)

@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.mechanism import packed, unpacked
-from discreet.lrgeo.points.net_mechanism import OnNet, PublishedNet, plane_and_net
-from discreet.lrgeo.points.published import read_bound, relative, write_bound
+from discreet.lrgeo.mechanism import packed, relative, unpacked
+from discreet.lrgeo.points.published import (
+    EveryPoint,
+    PublishedPoints,
+    plane_and_net,
+    read_bound,
+    write_bound,
+)
 from discreet.lrgeo.points.verify_table import ClaimedTable
 
 if TYPE_CHECKING:
@@ -25,13 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits
+    from discreet.lrgeo.points.net import ControlNet
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LatticeRows(OnNet):
+class LatticeRows(EveryPoint):
     """What a design with rows for the control points of a net and the mechanism that is published of it share.
 
-    Its parameters are those of :class:`~discreet.lrgeo.points.net_mechanism.OnNet`, and these.
+    Its parameters are those of :class:`~discreet.lrgeo.points.published.EveryPoint`, and these.
 
     Parameters
     ----------
@@ -67,7 +73,7 @@ class LatticeRows(OnNet):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LatticeMechanism(LatticeRows, PublishedNet):
+class LatticeMechanism(LatticeRows, PublishedPoints):
     """What a server publishes for every point of a region: a row of weights for each control point of a net.
 
     Its parameters are those of :class:`LatticeRows`.
@@ -111,19 +117,18 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         return weights
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net, ``"weights"`` packed, and ``"mesh_lower"`` as text or ``None``.
+        """Plain values for JSON: ``"weights"`` packed, and ``"mesh_lower"`` as text or ``None``.
 
         Linear in the weights.
         """
         return {
-            **super().own_parts(),
             "weights": packed(self.weights.ravel()),
             "mesh_lower": write_bound(self.mesh_lower),
         }
 
     @classmethod
-    def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return net, weights ``(control points, K)`` and bound, by name, from what :meth:`own_parts` wrote.
+    def read_own(cls, data: Mapping[str, Any], net: ControlNet) -> dict[str, Any]:
+        """Return weights ``(control points, K)`` and bound, by name, from what :meth:`own_parts` wrote.
 
         Raises
         ------
@@ -132,7 +137,6 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         InvalidProblemError
             For a net of another form; ValueError for another number of weights.
         """
-        parts = super().read_own(data)
-        columns, rows = parts["net"].points
+        columns, rows = net.points
         weights = unpacked(data["weights"]).reshape(columns * rows, len(data["shown"]))
-        return {**parts, "weights": weights, "mesh_lower": read_bound(data["mesh_lower"])}
+        return {"weights": weights, "mesh_lower": read_bound(data["mesh_lower"])}

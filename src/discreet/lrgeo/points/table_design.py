@@ -24,19 +24,19 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
-from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
-from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.outcome import Provenance
 from discreet.core.printed import at_least, estimate, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
+from discreet.lrgeo.candidates import public_inputs
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.frame import region_digest
+from discreet.lrgeo.points.designed import NetDesign, claim_about
 from discreet.lrgeo.points.layout import cell_sides, plane_of, report_texts
 from discreet.lrgeo.points.net import ControlNet
-from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.net_mend import NET_BITS, mend_net, round_net
 from discreet.lrgeo.points.net_steps import NetIterate
+from discreet.lrgeo.points.published import plane_and_net
 from discreet.lrgeo.points.table import LatticeRows
 from discreet.lrgeo.points.verify_table import ClaimedTable, verify_table
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
     from discreet.core.exact import Exact
+    from discreet.core.guarantee import MetricDP
     from discreet.core.progress import Progress
     from discreet.lrgeo.places.region import Region
-    from discreet.lrgeo.points.frame import PointFrame
     from discreet.metricdp import Problem
 
 METHOD = "rows on a net, cone-primal-dual"
@@ -98,6 +98,7 @@ class LatticeDesign(LatticeRows, NetDesign):
 
     Examples
     --------
+    >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region
     >>> from discreet.metricdp import Problem
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
@@ -160,6 +161,7 @@ def design_table(
 
     Examples
     --------
+    >>> from discreet import MetricDP
     >>> from discreet.lrgeo import Region
     >>> from discreet.metricdp import Problem
     >>> region = Region.from_grid(3, 3, cell="0.5", unit="km")
@@ -205,8 +207,7 @@ class _Search:
         rate = guarantee.epsilon / per_unit(guarantee.unit)
         self.net = _net(region, self.places, reach, rate, spacing)
         self.rho = rate * self.net.side
-        scope = PointScope(region_digest(self.frame, self.net.corners, self.net.reach))
-        self.claim = MetricDP(guarantee.epsilon, guarantee.unit, scope=scope)
+        self.claim = claim_about(self.frame, self.net, guarantee)
         self.cost = _on_points(self.net, self.places, problem.prior[:, None] * problem.loss)
         self.best: tuple[NDArray[np.int64], Certificate] | None = None
         self.upper, self.lower = math.inf, 0.0
@@ -293,7 +294,8 @@ class _Search:
         weights = round_net(self.net.cells, table, float(self.rho))
         if weights is None:
             return
-        certificate = verify_table(_claimed(self.frame, self.net, weights, self.claim))
+        plane = plane_and_net(self.frame, self.net)
+        certificate = verify_table(ClaimedTable(*plane, NET_BITS, self.claim, weights))
         if not certificate.passed:
             self.trace.append("an iterate did not pass the verifier.")
             return
@@ -324,8 +326,7 @@ class _Search:
             "reports": len(self.places),
             "steps": self.steps,
         }
-        public = PublicInput("region", region.digest, f"{region.K} places, in {unit}")
-        inputs = (public, *self.problem.assumed_public())
+        inputs = public_inputs(region, self.problem)
         made = LatticeDesign(
             frame=self.frame,
             net=self.net,
@@ -387,10 +388,3 @@ def _on_points(
             at = (first[:, 0] + i) * rows + first[:, 1] + j
             np.add.at(moved, at, (weights[:, 0, i] * weights[:, 1, j])[:, None] * cost)
     return moved
-
-
-def _claimed(
-    frame: PointFrame, net: ControlNet, weights: NDArray[np.int64], claim: MetricDP
-) -> ClaimedTable:
-    """Return weights ``(control points, K)`` with their net and claim, as the verifier takes them."""
-    return ClaimedTable(*plane_and_net(frame, net), NET_BITS, claim, weights)

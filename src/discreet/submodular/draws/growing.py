@@ -74,8 +74,9 @@ class LazyThinning:
         self._state = state
         self._rate = rate
         self._bits = bits
-        self._bounds: NDArray[np.int64] | None = None
-        self._known: NDArray[np.bool_] | None = None
+        objective = state.objective
+        self._bounds = np.zeros((objective.n_elements, objective.n_kinds), dtype=np.int64)
+        self._known = np.zeros(objective.n_elements, dtype=np.bool_)
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
         """Draw one pair of an element and its kind.
@@ -92,8 +93,10 @@ class LazyThinning:
         -------
         element, kind : int
         """
-        bounds = self._bounds_of(candidates)
-        scores = bounds[candidates]
+        new = candidates[~self._known[candidates]]
+        if new.size:
+            self._bounds[new], self._known[new] = self._state.gains(new), True
+        scores = self._bounds[candidates]
         kinds = scores.shape[1]
         flat = scores.reshape(-1)
         fresh = np.zeros(flat.size, dtype=np.bool_)
@@ -110,32 +113,8 @@ class LazyThinning:
                     rejections += 1
                     self._refresh(candidates, flat, fresh, rejections)
                     continue
-            bounds[candidates] = flat.reshape(scores.shape)
+            self._bounds[candidates] = flat.reshape(scores.shape)
             return element, kind
-
-    def _bounds_of(self, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the stored upper bounds on gains, ``(m, kinds)`` int64, where m - 1 is the largest candidate so far.
-
-        Gains of the `candidates`, at least one, that are not known yet are evaluated and stored first. Rows of
-        elements that never were candidates are 0 and bound nothing. It is the array itself, in units of the
-        objective, and no copy.
-        """
-        state = self._state
-        if self._bounds is None or self._known is None:
-            first = state.gains(candidates)
-            n = int(candidates.max()) + 1
-            self._bounds = np.zeros((n, first.shape[1]), dtype=np.int64)
-            self._known = np.zeros(n, dtype=np.bool_)
-            self._bounds[candidates], self._known[candidates] = first, True
-            return self._bounds
-        lacking = int(candidates.max()) + 1 - len(self._known)
-        if lacking > 0:
-            self._bounds = np.pad(self._bounds, ((0, lacking), (0, 0)))
-            self._known = np.pad(self._known, (0, lacking))
-        new = candidates[~self._known[candidates]]
-        if new.size:
-            self._bounds[new], self._known[new] = state.gains(new), True
-        return self._bounds
 
     def _refresh(
         self,
@@ -312,7 +291,7 @@ class GreedyDraws:
         state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
         grown, among = matroid.start(), self._candidates(matroid, plan, bits)
-        drawer = self._drawer(state, rate, bits, submodular=objective.submodular)
+        drawer = self._drawer(state, rate, bits)
         return grow(state, grown, drawer, plan.draws, among=among, on_draw=on_draw)
 
     def _start(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> GrowingChoice:
@@ -320,17 +299,15 @@ class GreedyDraws:
         del plan, bits
         return objective.start()
 
-    def _drawer(
-        self, state: GrowingChoice, rate: Fraction, bits: RandomBits, *, submodular: bool
-    ) -> Drawer:
+    def _drawer(self, state: GrowingChoice, rate: Fraction, bits: RandomBits) -> Drawer:
         """Return the law of each draw.
 
         Exact sampling by old gains as bounds, or the exponential mechanism on all gains. `rate` is the factor of a
         gain in the exponent, exact.
 
-        `state` is the set that grows; `submodular` tells whether old gains bound new ones.
+        `state` is the set that grows; old gains bound new ones where its function is submodular.
         """
-        if self.lazy and submodular:
+        if self.lazy and state.objective.submodular:
             return LazyThinning(state, rate, bits)
         return FreshGains(
             state,

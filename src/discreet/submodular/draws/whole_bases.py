@@ -44,7 +44,6 @@ from discreet.submodular.draws.intervals import (
     exponential,
     multiply,
 )
-from discreet.submodular.matroids.capacities import LaminarMatroid, PartitionMatroid, UniformMatroid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,12 +51,10 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.matroids.capacities import CapacityMatroid
     from discreet.submodular.matroids.representable import GraphicMatroid
 
-NESTED = (UniformMatroid, PartitionMatroid, LaminarMatroid)
-"""Matroids whose bases this module draws."""
-
-Series = list[Interval | None]
+Series = list[Interval]
 
 
 @final
@@ -72,12 +69,11 @@ class _Group:
     capacity: int
     before: list[int] = field(default_factory=list)
     most: int = 0
-    need: tuple[int, int] = (0, 0)
     tables: dict[int, list[Series]] = field(default_factory=dict)
 
 
 def draw_nested_base(
-    matroid: Matroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
+    matroid: CapacityMatroid, scores: Sequence[int], rate: Fraction, bits: RandomBits
 ) -> tuple[int, ...]:
     """Draw a base with probability exactly proportional to exp(rate times the sum of its scores).
 
@@ -105,6 +101,7 @@ def draw_nested_base(
     --------
     >>> from fractions import Fraction
     >>> from discreet.core.randomness import SystemBits
+    >>> from discreet.submodular import UniformMatroid
     >>> draw_nested_base(UniformMatroid(3, 2), [900, 0, 900], Fraction(1), SystemBits())
     (0, 2)
     """
@@ -127,52 +124,28 @@ def draw_nested_base(
     return tuple(sorted(chosen))
 
 
-def _groups(matroid: Matroid) -> list[_Group]:
-    """Return the groups of a uniform, partition or laminar matroid, inner ones first, the complete ground set last.
-
-    Other matroids are not refused: they get the ground set alone.
-    """
+def _groups(matroid: CapacityMatroid) -> list[_Group]:
+    """Return the groups of a uniform, partition or laminar matroid, inner ones first, the complete ground set last."""
     n = matroid.n_elements
-    if isinstance(matroid, LaminarMatroid):
-        listed = [(g.tolist(), c) for g, c in zip(matroid.groups, matroid.capacities, strict=True)]
-    elif isinstance(matroid, PartitionMatroid):
-        members = np.argsort(matroid.labels, kind="stable")
-        ends = np.searchsorted(matroid.labels[members], np.arange(1, len(matroid.capacities)))
-        listed = [
-            (group.tolist(), int(c))
-            for group, c in zip(np.split(members, ends), matroid.capacities, strict=True)
-        ]
-    else:
-        listed = []
     owner: dict[int, int] = {e: -1 - e for e in range(n)}
     groups = []
-    for number, (members, capacity) in enumerate([*listed, (list(range(n)), matroid.rank)]):
+    for number, (group, capacity) in enumerate([*matroid.limits, (np.arange(n), matroid.rank)]):
+        members = group.tolist()
         groups.append(_Group(sorted({owner[e] for e in members}), capacity))
         owner |= dict.fromkeys(members, number)
     return groups
 
 
 def _count(groups: list[_Group]) -> None:
-    """Set how many elements each group can give, and the least and the most that a base may take from it, in place."""
+    """Set how many elements each group can give, in place."""
     for group in groups:
         group.before = [0, *accumulate(_most(groups, part) for part in group.parts)]
         group.most = min(group.capacity, group.before[-1])
-    groups[-1].need = (groups[-1].most, groups[-1].most)
-    for group in reversed(groups):
-        for part in group.parts:
-            if part >= 0:
-                most = groups[part].most
-                least = max(0, group.need[0] - (group.before[-1] - most))
-                groups[part].need = (least, min(most, group.need[1]))
 
 
 def _most(groups: list[_Group], part: int) -> int:
     """How many elements a part of a group can give at most: an inner group's number, and 1 for a single element."""
     return groups[part].most if part >= 0 else 1
-
-
-def _need(groups: list[_Group], part: int) -> tuple[int, int]:
-    return groups[part].need if part >= 0 else (0, 1)
 
 
 def _share(
@@ -191,30 +164,21 @@ def _share(
     """
     g, i = place
     group = groups[g]
-    least, most = _need(groups, group.parts[i])
-    options = range(max(least, k - group.before[i], 0), min(most, k) + 1)
+    most = _most(groups, group.parts[i])
+    options = range(max(k - group.before[i], 0), min(most, k) + 1)
     if len(options) == 1:
         return options[0]
 
     def weigh(precision: int) -> list[Interval]:
         prefix = _prefixes(groups, weights, g, precision)[i]
         part = _series(groups, weights, group.parts[i], precision)
-        return [
-            multiply(_known(prefix[k - give]), _known(part[give]), precision) for give in options
-        ]
+        return [multiply(prefix[k - give], part[give], precision) for give in options]
 
     return options[choose(weigh, bits)]
 
 
-def _known(value: Interval | None) -> Interval:
-    """Return a value that is always there."""
-    if value is None:  # pragma: no cover - the ranges of need and of options are the same numbers
-        raise AssertionError
-    return value
-
-
 def _series(groups: list[_Group], weights: Sequence[Fraction], part: int, precision: int) -> Series:
-    """For each k that is needed, the weight of the independent k-sets of a part."""
+    """For each k, the weight of the independent k-sets of a part."""
     if part < 0:
         return [ONE, exponential(weights[-1 - part], precision)]
     return _prefixes(groups, weights, part, precision)[-1]
@@ -223,9 +187,9 @@ def _series(groups: list[_Group], weights: Sequence[Fraction], part: int, precis
 def _prefixes(
     groups: list[_Group], weights: Sequence[Fraction], g: int, precision: int
 ) -> list[Series]:
-    """Return the series of the first i parts of group g together, for every i; ``None`` where a base never needs it.
+    """Return the series of the first i parts of group g together, for every i.
 
-    A series has the sum of weights of sets by size, as intervals with `precision` bits. ``O(need^2)`` a part; kept.
+    A series has the sum of weights of sets by size, as intervals with `precision` bits. ``O(most^2)`` a part; kept.
     """
     group = groups[g]
     if precision in group.tables:
@@ -234,16 +198,12 @@ def _prefixes(
     for part, so_far in zip(group.parts, group.before[1:], strict=True):
         series = _series(groups, weights, part, precision)
         last = table[-1]
-        top = min(so_far, group.need[1], group.most)
-        merged: Series = [None] * (top + 1)
-        for k in range(max(0, group.need[0] - (group.before[-1] - so_far)), top + 1):
-            total: Interval | None = None
+        merged: Series = []
+        for k in range(min(so_far, group.most) + 1):
+            total = ZERO
             for give in range(max(0, k - len(last) + 1), min(k, len(series) - 1) + 1):
-                one, other = last[k - give], series[give]
-                if one is not None and other is not None:
-                    term = multiply(one, other, precision)
-                    total = term if total is None else add(total, term, precision)
-            merged[k] = total
+                total = add(total, multiply(last[k - give], series[give], precision), precision)
+            merged.append(total)
         table.append(merged)
     group.tables[precision] = table
     return table
@@ -421,18 +381,11 @@ def walk_base(
     >>> walk_base(UniformMatroid(4, 2), [900, 0, 0, 900], Fraction(1), SeededBits(1))
     (0, 3)
     """
-    grown = matroid.start()
-    for element in range(matroid.n_elements):
-        if grown.feasible()[element]:
-            grown.add(element)
-    base = list(grown.members)
+    base = list(matroid.start().take(range(matroid.n_elements)).members)
     values = np.asarray(scores, dtype=np.int64)
     for _ in range(walk_steps(matroid, rate)):
         del base[bits.randrange(len(base))]
-        rest = matroid.start()
-        for element in base:
-            rest.add(element)
-        back = np.flatnonzero(rest.feasible())
+        back = np.flatnonzero(matroid.start().take(base).feasible())
         at = exponential_mechanism(values[back], rate, 1, monotone=True, bits=bits)
         base.append(int(back[at]))
     return tuple(sorted(base))

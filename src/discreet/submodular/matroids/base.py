@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -51,6 +51,18 @@ class IndependentSet(ABC):
         self._add(int(element))
         self._members.append(int(element))
 
+    def take(self, elements: Iterable[int]) -> Self:
+        """Add each of `elements`, in their order, that fits, in place, and return the set.
+
+        One :meth:`feasible` for each element, each ``O(n_elements)`` or more. Of all elements it is a base, and has as
+        many as the rank.
+        """
+        for element in elements:
+            if self.feasible()[element]:
+                self._add(element)
+                self._members.append(element)
+        return self
+
     @abstractmethod
     def _add(self, element: int) -> None:
         """Add an element that fits."""
@@ -93,12 +105,8 @@ class Matroid(ABC):
         InvalidProblemError
             For an unknown element.
         """
-        grown = self.start()
-        for element in self.check(chosen):
-            if not grown.feasible()[element]:
-                return False
-            grown.add(element)
-        return True
+        members = self.check(chosen)
+        return len(self.start().take(members).members) == len(members)
 
     def check(self, chosen: Iterable[int]) -> tuple[int, ...]:
         """Return the elements `chosen` as a tuple, ascending and without repetition; a sort.
@@ -126,18 +134,6 @@ class Matroid(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_elements} elements, rank {self.rank})"
-
-
-def greedy_rank(matroid: Matroid) -> int:
-    """Count the elements of one maximal independent set; of a matroid this is the rank.
-
-    One :meth:`IndependentSet.feasible` for each element, each ``O(n_elements)`` or more.
-    """
-    grown = matroid.start()
-    for element in range(matroid.n_elements):
-        if grown.feasible()[element]:
-            grown.add(element)
-    return len(grown.members)
 
 
 def count(value: object, field: str, least: int = 0) -> int:

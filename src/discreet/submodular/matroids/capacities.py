@@ -14,17 +14,75 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of
 from discreet.core.outcome import digest_array
-from discreet.submodular.matroids.base import IndependentSet, Matroid, count, greedy_rank
+from discreet.submodular.matroids.base import IndependentSet, Matroid, count
 from discreet.submodular.objectives.objective import positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 
+class CapacityMatroid(Matroid):
+    """Sets with at most so many elements of each of some groups, which are nested or disjoint.
+
+    Attributes
+    ----------
+    limits
+        Elements of each group, and its capacity; smaller groups first.
+    """
+
+    limits: tuple[tuple[NDArray[np.int64], int], ...]
+    _innermost: NDArray[np.int64]
+    """Number of the smallest group of each element, -1 for none."""
+    _outer: list[int]
+    """Number of the next larger group around each group, -1 for none."""
+
+    def start(self) -> IndependentSet:
+        """Return a new independent set without elements; linear in the elements of all groups."""
+        return _Within(self)
+
+    def groups_of(self, element: int) -> Iterator[int]:
+        """Yield the numbers of the groups that hold an element, smaller ones first."""
+        group = int(self._innermost[element])
+        while group >= 0:
+            yield group
+            group = self._outer[group]
+
+    def is_independent(self, chosen: Iterable[int]) -> bool:
+        """Return whether no group holds more of `chosen` than its capacity.
+
+        Raise InvalidProblemError for an unknown element. Linear in the elements of all groups.
+        """
+        members = np.zeros(self.n_elements, dtype=np.bool_)
+        members[list(self.check(chosen))] = True
+        return all(int(members[group].sum()) <= capacity for group, capacity in self.limits)
+
+
+class _Within(IndependentSet):
+    def __init__(self, matroid: CapacityMatroid) -> None:
+        super().__init__(matroid)
+        self._of = matroid
+        self._left = [capacity for _, capacity in matroid.limits]
+        self._free = np.ones(matroid.n_elements, dtype=np.bool_)
+        for group, capacity in matroid.limits:
+            if not capacity:
+                self._free[group] = False
+
+    def feasible(self) -> NDArray[np.bool_]:
+        return self._free.copy()
+
+    def _add(self, element: int) -> None:
+        """Take one from the capacity of each group that holds the element, and close those of which nothing is left."""
+        self._free[element] = False
+        for number in self._of.groups_of(element):
+            self._left[number] -= 1
+            if not self._left[number]:
+                self._free[self._of.limits[number][0]] = False
+
+
 @final
-class UniformMatroid(Matroid):
+class UniformMatroid(CapacityMatroid):
     """Sets of at most ``rank`` elements.
 
     Parameters
@@ -55,38 +113,15 @@ class UniformMatroid(Matroid):
         self.rank = count(rank, "rank")
         if self.rank > self.n_elements:
             raise InvalidProblemError("rank", f"at most {self.n_elements}", rank)
-
-    def start(self) -> IndependentSet:
-        """Return a new independent set without elements; ``O(n_elements)``, and so is each addition."""
-        return _Few(self)
-
-    def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether a set has at most ``rank`` elements; raise InvalidProblemError for an unknown element."""
-        return len(self.check(chosen)) <= self.rank
+        self.limits = ((np.arange(self.n_elements), self.rank),)
+        self._innermost, self._outer = np.zeros(self.n_elements, dtype=np.int64), [-1]
 
     def _facts(self) -> str:
         return f"{self.n_elements} {self.rank}"
 
 
-class _Few(IndependentSet):
-    def __init__(self, matroid: UniformMatroid) -> None:
-        super().__init__(matroid)
-        self._free = np.full(matroid.n_elements, matroid.rank > 0)
-        self._left = matroid.rank
-
-    def feasible(self) -> NDArray[np.bool_]:
-        return self._free.copy()
-
-    def _add(self, element: int) -> None:
-        """Close the element, and all others once the capacity is used."""
-        self._left -= 1
-        self._free[element] = False
-        if not self._left:
-            self._free[:] = False
-
-
 @final
-class PartitionMatroid(Matroid):
+class PartitionMatroid(CapacityMatroid):
     """Sets with at most ``capacities[g]`` elements of each group g.
 
     Parameters
@@ -142,41 +177,16 @@ class PartitionMatroid(Matroid):
         self.capacities.setflags(write=False)
         self.n_elements = len(self.labels)
         self.rank = int(np.minimum(sizes, self.capacities).sum())
-
-    def start(self) -> IndependentSet:
-        """Return a new independent set without elements; ``O(n_elements)``, and so is each addition."""
-        return _Grouped(self)
-
-    def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more than its capacity; raise InvalidProblemError for an unknown element."""
-        groups = self.labels[np.array(self.check(chosen), dtype=np.int64)]
-        return bool((np.bincount(groups, minlength=len(self.capacities)) <= self.capacities).all())
+        groups = np.split(np.argsort(self.labels, kind="stable"), np.cumsum(sizes)[:-1])
+        self.limits = tuple(zip(groups, self.capacities.tolist(), strict=True))
+        self._innermost, self._outer = self.labels, [-1] * len(groups)
 
     def _facts(self) -> str:
         return f"{digest_array(self.labels)} {digest_array(self.capacities)}"
 
 
-class _Grouped(IndependentSet):
-    def __init__(self, matroid: PartitionMatroid) -> None:
-        super().__init__(matroid)
-        self._labels = matroid.labels
-        self._left = matroid.capacities.copy()
-        self._free: NDArray[np.bool_] = self._left[self._labels] > 0
-
-    def feasible(self) -> NDArray[np.bool_]:
-        return self._free.copy()
-
-    def _add(self, element: int) -> None:
-        """Take one from the capacity of the element's group, and close the group when nothing is left of it."""
-        group = self._labels[element]
-        self._left[group] -= 1
-        self._free[element] = False
-        if not self._left[group]:
-            self._free[self._labels == group] = False
-
-
 @final
-class LaminarMatroid(Matroid):
+class LaminarMatroid(CapacityMatroid):
     """Sets with at most ``capacities[g]`` elements of each group g, where groups are nested or disjoint.
 
     Parameters
@@ -220,7 +230,9 @@ class LaminarMatroid(Matroid):
         self.capacities: tuple[int, ...] = tuple(limits[g] for g in order)
         for group in self.groups:
             group.setflags(write=False)
-        inside = np.full(self.n_elements, -1)
+        self.limits = tuple(zip(self.groups, self.capacities, strict=True))
+        self._innermost, self._outer = np.full(self.n_elements, -1), [-1] * len(read)
+        inside = self._innermost.copy()
         for g, group in enumerate(self.groups):
             # Smaller groups come first: a group that crosses one holds some of it and not all.
             for other in np.unique(inside[group][inside[group] >= 0]).tolist():
@@ -228,50 +240,12 @@ class LaminarMatroid(Matroid):
                     raise InvalidProblemError(
                         "groups", "nested or disjoint groups", f"{order[other]} and {order[g]}"
                     )
+                self._outer[other] = g
+            self._innermost[group[inside[group] < 0]] = g
             inside[group] = g
-        self.rank = greedy_rank(self)
-
-    def start(self) -> IndependentSet:
-        """Return a new independent set without elements; linear in the elements of all groups."""
-        return _Nested(self)
-
-    def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more of `chosen` than its capacity.
-
-        Raise InvalidProblemError for an unknown element. Linear in the elements of all groups.
-        """
-        members = np.zeros(self.n_elements, dtype=np.bool_)
-        members[list(self.check(chosen))] = True
-        return all(
-            int(members[group].sum()) <= capacity
-            for group, capacity in zip(self.groups, self.capacities, strict=True)
-        )
+        self.rank = len(self.start().take(range(self.n_elements)).members)
 
     def _facts(self) -> str:
         """Return what the digest covers: size, sets and capacities."""
         groups = [group.tolist() for group in self.groups]
         return f"{self.n_elements} {groups} {self.capacities}"
-
-
-class _Nested(IndependentSet):
-    def __init__(self, matroid: LaminarMatroid) -> None:
-        super().__init__(matroid)
-        self._groups = matroid.groups
-        self._left = list(matroid.capacities)
-        self._free = np.ones(matroid.n_elements, dtype=np.bool_)
-        for group, left in zip(self._groups, self._left, strict=True):
-            if not left:
-                self._free[group] = False
-
-    def feasible(self) -> NDArray[np.bool_]:
-        return self._free.copy()
-
-    def _add(self, element: int) -> None:
-        """Take one from the capacity of each set that holds the element, and close those of which nothing is left."""
-        self._free[element] = False
-        for g, group in enumerate(self._groups):
-            at = int(np.searchsorted(group, element))
-            if at < len(group) and group[at] == element:
-                self._left[g] -= 1
-                if not self._left[g]:
-                    self._free[group] = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.matroids.base import IndependentSet, Matroid, count, greedy_rank
+from discreet.submodular.matroids.base import IndependentSet, Matroid, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -178,19 +178,12 @@ class _Spared(IndependentSet):
 
     def _spare(self) -> NDArray[np.bool_]:
         """Return the elements, ``(n,)`` booleans, that are not in every base of the remaining elements."""
-        grown = self._primal.start()
-        for element in np.flatnonzero(~self._out).tolist():
-            if grown.feasible()[element]:
-                grown.add(element)
-        base = grown.members
+        base = self._primal.start().take(np.flatnonzero(~self._out).tolist()).members
         mask = ~self._out
         mask[list(base)] = False
         outside = mask.copy()
         for element in base:
-            rest = self._primal.start()
-            for other in base:
-                if other != element:
-                    rest.add(other)
+            rest = self._primal.start().take(other for other in base if other != element)
             mask[element] = bool((rest.feasible() & outside).any())
         return mask
 
@@ -225,7 +218,7 @@ class Contraction(Matroid):
         self.matroid = matroid
         self.n_elements = matroid.n_elements
         self.elements = self.check(elements)
-        self.rank = greedy_rank(self)
+        self.rank = len(self.start().take(range(self.n_elements)).members)
 
     def start(self) -> IndependentSet:
         """Return a new independent set without elements; the contracted ones are added inside, one addition each."""
@@ -238,11 +231,8 @@ class Contraction(Matroid):
 class _Beyond(IndependentSet):
     def __init__(self, matroid: Contraction) -> None:
         super().__init__(matroid)
-        self._inner = matroid.matroid.start()
         self._gone = list(matroid.elements)
-        for element in self._gone:
-            if self._inner.feasible()[element]:
-                self._inner.add(element)
+        self._inner = matroid.matroid.start().take(self._gone)
 
     def feasible(self) -> NDArray[np.bool_]:
         """Return the inner set's feasible elements ``(n,)``, the contracted ones excepted."""

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of
 from discreet.core.outcome import digest_array
-from discreet.submodular.matroids.base import IndependentSet, Matroid, count, greedy_rank
+from discreet.submodular.matroids.base import IndependentSet, Matroid, count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -61,7 +61,7 @@ class GraphicMatroid(Matroid):
         self.edges: NDArray[np.int64] = read.astype(np.int64)
         self.edges.setflags(write=False)
         self.n_elements = len(read)
-        self.rank = greedy_rank(self)
+        self.rank = len(self.start().take(range(self.n_elements)).members)
 
     def start(self) -> IndependentSet:
         """Return a new independent set without edges; ``O(n_nodes)``, and its mask takes ``O(n_elements)``."""
@@ -117,7 +117,7 @@ class LinearMatroid(Matroid):
     def __init__(self, vectors: ArrayLike) -> None:
         self.vectors = _read_booleans(vectors, "vectors")
         self.n_elements = len(self.vectors)
-        self.rank = greedy_rank(self)
+        self.rank = len(self.start().take(range(self.n_elements)).members)
 
     def start(self) -> IndependentSet:
         """Return a new independent set without elements.
@@ -176,7 +176,7 @@ class TransversalMatroid(Matroid):
     def __init__(self, suits: ArrayLike) -> None:
         self.suits = _read_booleans(suits, "suits")
         self.n_elements = len(self.suits)
-        self.rank = greedy_rank(self)
+        self.rank = len(self.start().take(range(self.n_elements)).members)
 
     def start(self) -> IndependentSet:
         """Return a new independent set without elements.

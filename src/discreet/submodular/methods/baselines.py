@@ -131,7 +131,7 @@ class _WithoutNoise(_Baseline):
         """
         among = self._candidates(objective, matroid, bits)
         state = objective.start()
-        drawer = self._drawer(objective, state)
+        drawer = self._drawer(state)
         return grow(state, matroid.start(), drawer, matroid.rank, among=among, on_draw=on_draw)
 
     def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among | None:
@@ -139,9 +139,8 @@ class _WithoutNoise(_Baseline):
         del objective, matroid, bits
         return None
 
-    def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+    def _drawer(self, state: GrowingChoice) -> Drawer:
         """Return what picks the pair of largest gain at each choice, from gains computed anew."""
-        del objective
         return FreshGains(state, lambda gains: int(np.argmax(gains)))
 
 
@@ -241,11 +240,11 @@ class LazyGreedy(_WithoutNoise):
 
     name: ClassVar[str] = "lazy-greedy"
 
-    def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+    def _drawer(self, state: GrowingChoice) -> Drawer:
         """Return what picks the pair of largest gain, with old gains as bounds; refuse a function not submodular."""
-        if not objective.submodular:
+        if not state.objective.submodular:
             expected = "a function known to be submodular"
-            raise InvalidProblemError("objective", expected, repr(objective))
+            raise InvalidProblemError("objective", expected, repr(state.objective))
         return _LazyBest(state)
 
 
@@ -416,8 +415,4 @@ def heaviest_base(matroid: Matroid, weights: NDArray[np.int64]) -> tuple[int, ..
 
     `weights` is ``(n,)``. A sort, and one :meth:`IndependentSet.feasible` for each element.
     """
-    grown = matroid.start()
-    for element in np.argsort(-weights, kind="stable").tolist():
-        if grown.feasible()[element]:
-            grown.add(element)
-    return grown.members
+    return matroid.start().take(np.argsort(-weights, kind="stable").tolist()).members

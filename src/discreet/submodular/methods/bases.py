@@ -23,12 +23,12 @@ from discreet.core.printed import at_most
 from discreet.submodular.accounting import Draws, short_down, strongest
 from discreet.submodular.draws.fractional import marginals, swap_round
 from discreet.submodular.draws.whole_bases import (
-    NESTED,
     TV_BITS,
     draw_forest,
     draw_nested_base,
     walk_base,
 )
+from discreet.submodular.matroids.capacities import CapacityMatroid
 from discreet.submodular.matroids.representable import GraphicMatroid
 from discreet.submodular.method import (
     Chosen,
@@ -60,7 +60,7 @@ def has_exact_sampler(matroid: Matroid) -> bool:
     >>> has_exact_sampler(UniformMatroid(3, 2))
     True
     """
-    return isinstance(matroid, (*NESTED, GraphicMatroid))
+    return isinstance(matroid, CapacityMatroid | GraphicMatroid)
 
 
 def draw_base(
@@ -82,7 +82,7 @@ def draw_base(
     """
     if isinstance(matroid, GraphicMatroid):
         return draw_forest(matroid, scores, rate, bits)
-    if isinstance(matroid, NESTED):
+    if isinstance(matroid, CapacityMatroid):
         return draw_nested_base(matroid, scores, rate, bits)
     return walk_base(matroid, scores, rate, bits)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.options import positive_seconds, relative_gap
-from discreet.submodular.matroids.capacities import LaminarMatroid, PartitionMatroid
+from discreet.submodular.matroids.capacities import CapacityMatroid
 from discreet.submodular.methods.baselines import Greedy, fits, heaviest_base
 
 if TYPE_CHECKING:
@@ -192,22 +192,11 @@ def optimum(
             raise LimitReachedError(
                 "time_limit: the best set so far has a gap", reached
             ) from stopped
-        rank, closed = _closure(matroid, chosen)
+        # The rank of the set, and every element that does not raise it.
+        grown = matroid.start().take(chosen)
         row = np.zeros((1, len(cost)))
-        row[0, closed] = 1.0
-        model.add_rows(row, -np.inf, float(rank))
-
-
-def _closure(matroid: Matroid, chosen: list[int]) -> tuple[int, list[int]]:
-    """Return the rank of a set, and every element that does not raise it; one test for each element of the set.
-
-    `chosen` are elements in any order. The elements of the set are in what is returned, ascending.
-    """
-    grown = matroid.start()
-    for element in chosen:
-        if grown.feasible()[element]:
-            grown.add(element)
-    return len(grown.members), np.flatnonzero(~grown.feasible()).tolist()
+        row[0, np.flatnonzero(~grown.feasible())] = 1.0
+        model.add_rows(row, -np.inf, float(len(grown.members)))
 
 
 def _program(
@@ -234,15 +223,9 @@ def _program(
             entries.append(weight)
         sides.append(side)
 
-    everything = list(range(n))
-    row(everything, [1.0] * n, float(matroid.rank))
-    if isinstance(matroid, PartitionMatroid):
-        for group, capacity in enumerate(matroid.capacities.tolist()):
-            inside = np.flatnonzero(matroid.labels == group).tolist()
-            row(inside, [1.0] * len(inside), float(capacity))
-    elif isinstance(matroid, LaminarMatroid):
-        for some, capacity in zip(matroid.groups, matroid.capacities, strict=True):
-            row(some.tolist(), [1.0] * len(some), float(capacity))
+    limits = matroid.limits if isinstance(matroid, CapacityMatroid) else ()
+    for group, capacity in ((np.arange(n), matroid.rank), *limits):
+        row(group.tolist(), [1.0] * len(group), float(capacity))
     for column, count in zip(columns.T, counts.tolist(), strict=True):
         levels = []
         for level in np.unique(column[column > 0]).tolist():

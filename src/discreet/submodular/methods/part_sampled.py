@@ -145,12 +145,9 @@ def parts_of(matroid: Matroid, name: str) -> list[tuple[NDArray[np.int64], int]]
     InvalidProblemError
         For any other matroid; `name` is the method's.
     """
-    if isinstance(matroid, UniformMatroid):
-        return [(np.arange(matroid.n_elements), matroid.rank)]
-    if not isinstance(matroid, PartitionMatroid):
+    if not isinstance(matroid, PartitionMatroid | UniformMatroid):
         raise InvalidProblemError(
             "matroid", f"a partition or uniform matroid for {name}", repr(matroid)
         )
-    parts = [np.flatnonzero(matroid.labels == p) for p in range(len(matroid.capacities))]
-    sizes = np.minimum(matroid.capacities, [len(part) for part in parts]).tolist()
-    return [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
+    parts = [(part, min(len(part), capacity)) for part, capacity in matroid.limits]
+    return [(part, size) for part, size in parts if size]

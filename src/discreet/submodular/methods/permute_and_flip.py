@@ -112,9 +112,6 @@ class PermuteAndFlip(GreedyDraws):
         coefficient, accounting = strongest(draws, statement, guarantee, rules=_RULES)
         return DrawPlan(coefficient, accounting, matroid.rank, mechanism=self.name)
 
-    def _drawer(
-        self, state: GrowingChoice, rate: Fraction, bits: RandomBits, *, submodular: bool
-    ) -> FreshGains:
+    def _drawer(self, state: GrowingChoice, rate: Fraction, bits: RandomBits) -> FreshGains:
         """Return what draws a pair by permute-and-flip at `rate` a unit of gain, from gains computed anew."""
-        del submodular
         return FreshGains(state, lambda gains: permute_and_flip(gains, rate, bits))

@@ -26,15 +26,16 @@ from typing import TYPE_CHECKING, NamedTuple, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.objectives.coverage import clip_to_scale, read_edges, rounded_parts
+from discreet.submodular.objectives.coverage import (
+    clip_to_scale,
+    read_edges,
+    rounded_parts,
+    sums_of_runs,
+)
 from discreet.submodular.objectives.objective import (
-    MARGINAL_BITS,
-    GrowingChoice,
     Objective,
     ObjectiveSpec,
     integers_of,
-    kept_records,
-    probabilities,
 )
 
 if TYPE_CHECKING:
@@ -234,60 +235,29 @@ class ConcaveOverModular(Objective):
         made.clipped = clipped
         return made
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
-
-        ``O(n_records)``; all gains then take ``O(n_edges)``. InvalidProblemError for another mask than one boolean
-        for each record.
-        """
-        mask = kept_records(records, self.n_records)
+    def begin(self, kept: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Return the weight that each record has already, ``(n_records,)``."""
         totals = np.zeros(self.n_records, dtype=np.int64)
-        if mask is not None:
+        if kept is not None:
             # Nothing rises beyond the end of the table.
-            totals[~mask] = self.limit
-        return _Weighted(self, totals)
+            totals[~kept] = len(self._table) - 1
+        return totals
 
-    @property
-    def limit(self) -> int:
-        """The weight beyond which nothing is gained."""
-        return len(self._table) - 1
-
-    def rises(self, totals: NDArray[np.int64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the gain of each element, ``(m,)`` int64. Private.
-
-        `totals` ``(n_records,)`` are the weights that records have already. Linear in the edges of the elements.
-        """
+    def gains_at(self, state: NDArray[np.int64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return sums over records of the rise of the function, linear in the edges of the elements."""
         from discreet.submodular.kernels.gains import concave_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
-        concave_gains(self._start, self._slots, self._weights, totals, self._table, elements, out)
-        return out
+        concave_gains(self._start, self._slots, self._weights, state, self._table, elements, out)
+        return out[:, None]
 
-    def raised(self, element: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the records to which an element adds weight, and the weights: two ``(degree,)`` int64 arrays. Private.
-
-        Views of the stored edges, so ``O(1)``; a number that is no element's is not refused.
-        """
-        edges = slice(self._start[element], self._start[element + 1])
-        return self._slots[edges], self._weights[edges]
-
-
-class _Weighted(GrowingChoice):
-    def __init__(self, objective: ConcaveOverModular, totals: NDArray[np.int64]) -> None:
-        super().__init__(objective)
-        self._of = objective
-        self._totals = totals
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._of.rises(self._totals, elements)[:, None]
-
-    def _add(self, element: int, kind: int) -> int:
-        """Add the element's weights to the totals of its slots, up to the limit; return the gain."""
+    def extended(self, state: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
+        """Add the element's weights to the totals of its records, up to the end of the table."""
         del kind
-        gained = int(self._of.rises(self._totals, np.array([element]))[0])
-        slots, weights = self._of.raised(element)
-        self._totals[slots] = np.minimum(self._totals[slots] + weights, self._of.limit)
-        return gained
+        edges = slice(self._start[element], self._start[element + 1])
+        slots = self._slots[edges]
+        state[slots] = np.minimum(state[slots] + self._weights[edges], len(self._table) - 1)
+        return state
 
 
 def _is_concave(table: NDArray[np.int64]) -> bool:
@@ -371,29 +341,22 @@ class Influence(ConcaveOverModular):
             records, elements, weights, table=table, n_elements=n_elements, n_records=n_records
         )
 
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals` in closed form: the chances of independent elements multiply.
-
-        `x` ``(n_elements,)`` are probabilities, `records` ``(n_records,)`` booleans, the records that count. The
-        result is ``(n_elements,)``, in units of whole records, each record's part rounded down to ``2^-24``. Linear
-        in edges.
-        """
-        at = probabilities(x, self.n_elements)
-        mask = kept_records(records, self.n_records)
-        p = np.minimum(-np.expm1(-self._weights * (np.log(2.0) / PRECISION.steps_per_halving)), 1.0)
-        p[self._weights >= self.limit] = 1.0
-        inside = np.repeat(at, np.diff(self._start))
+    def marginal_units(
+        self, p: NDArray[np.float64], kept: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        """Compute the marginals: the chances of independent elements multiply. Linear in edges."""
+        reach = -np.expm1(-self._weights * (np.log(2.0) / PRECISION.steps_per_halving))
+        reach = np.minimum(reach, 1.0)
+        reach[self._weights >= len(self._table) - 1] = 1.0
+        inside = np.repeat(p, np.diff(self._start))
         # A factor of zero is kept apart, since it can't be divided out again.
-        stays = 1.0 - inside * p
+        stays = 1.0 - inside * reach
         sure = stays <= 0.0
         missed = np.ones(self.n_records)
         np.multiply.at(missed, self._slots[~sure], stays[~sure])
         missed[self._slots[sure]] = 0.0
-        parts = missed[self._slots] * p * (1.0 - inside) / np.where(sure, 1.0, stays)
+        parts = missed[self._slots] * reach * (1.0 - inside) / np.where(sure, 1.0, stays)
         units = rounded_parts(np.minimum(parts, 1.0))
-        if mask is not None:
-            units[~mask[self._slots]] = 0
-        total = np.concatenate([[0], np.cumsum(units)])
-        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
+        if kept is not None:
+            units[~kept[self._slots]] = 0
+        return sums_of_runs(units, self._start)

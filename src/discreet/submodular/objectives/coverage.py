@@ -22,12 +22,10 @@ from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     ROUNDING_MARGIN,
-    GrowingChoice,
     Objective,
     ObjectiveSpec,
     integers_of,
-    kept_records,
-    probabilities,
+    positive,
 )
 from discreet.tables.dialect import look
 from discreet.tables.keys import (
@@ -218,13 +216,27 @@ class Coverage(Objective):
         made._bits = bits
         return made
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all.
+    def begin(self, kept: NDArray[np.bool_] | None) -> NDArray[np.uint64]:
+        """Return the bits of the records that count and are not covered, in words of 64."""
+        left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
+        ones = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
+        packed = np.packbits(ones, bitorder="little")
+        left[: len(packed)] = packed
+        return left.view(np.uint64)
 
-        ``O(n_records + n_elements)``; all gains then take ``n_elements * n_records / 64`` words. InvalidProblemError
-        for another mask than one boolean for each record.
-        """
-        return _Reached(self, self._bits, self._left(records))
+    def gains_at(self, state: NDArray[np.uint64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records each element would newly cover: ``n_records / 64`` words an element."""
+        from discreet.submodular.kernels.gains import covered_gains
+
+        out = np.zeros(len(elements), dtype=np.int64)
+        covered_gains(self._bits, state, elements, out)
+        return out[:, None]
+
+    def extended(self, state: NDArray[np.uint64], element: int, kind: int) -> NDArray[np.uint64]:
+        """Mark the records that the element covers."""
+        del kind
+        state &= ~self._bits[element]
+        return state
 
     def served(self) -> NDArray[Any]:
         """Return :meth:`Objective.served`, ``(n_elements, n_records)`` uint8, a copy.
@@ -234,38 +246,21 @@ class Coverage(Objective):
         ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
         return ones[:, : self.n_records]
 
-    def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
-        """Return the bits of the records that count, by the mask ``(n_records,)`` or all, in words of 64."""
-        mask = kept_records(records, self.n_records)
-        left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
-        ones = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
-        packed = np.packbits(ones, bitorder="little")
-        left[: len(packed)] = packed
-        return left.view(np.uint64)
-
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
-
-        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges
-        and bits. They are in whole records, float64. Other shapes, or values outside [0, 1], are refused.
-
-
-        """
+    def marginal_units(
+        self, p: NDArray[np.float64], kept: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        """Compute the marginals: a record is uncovered with a product of probabilities. Linear in edges and bits."""
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
-        p = probabilities(x, self.n_elements)
-        mask = kept_records(records, self.n_records)
         support = np.flatnonzero(p)
         keep = np.ones(64 * self._bits.shape[1])
         cover_keep(self._bits, support, p[support], keep)
         parts = rounded_parts(keep)
-        if mask is not None:
-            parts[: self.n_records][~mask] = 0
+        if kept is not None:
+            parts[: self.n_records][~kept] = 0
         out = np.zeros(self.n_elements, dtype=np.int64)
         cover_marginals(self._bits, parts, out)
-        return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
+        return out
 
 
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
@@ -332,33 +327,6 @@ def _matched(
     # Not as an array of text, in which each cell takes as much as the longest one.
     numbered = np.unique(records.astype(object), return_inverse=True)[1]
     return numbered.astype(np.int64).reshape(-1), covering
-
-
-class _Reached(GrowingChoice):
-    def __init__(
-        self, objective: Coverage, bits: NDArray[np.uint64], left: NDArray[np.uint64]
-    ) -> None:
-        super().__init__(objective)
-        self._bits = bits
-        self._left = left
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64.
-
-        ``O(len(elements) * n_records / 64)``; `elements` are numbers from 0.
-        """
-        from discreet.submodular.kernels.gains import covered_gains
-
-        out = np.zeros(len(elements), dtype=np.int64)
-        covered_gains(self._bits, self._left, elements, out)
-        return out[:, None]
-
-    def _add(self, element: int, kind: int) -> int:
-        """Mark the records that the element covers; return how many are new."""
-        del kind
-        gain = int(self._gains(np.array([element]))[0, 0])
-        self._left &= ~self._bits[element]
-        return gain
 
 
 @final
@@ -430,38 +398,38 @@ class WeightedCoverage(Objective):
         for array in (self._weights, self._start, self._records):
             array.setflags(write=False)
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all.
-
-        Copies the weights: ``O(n_records + n_elements)``; all gains then take ``O(n_edges)``. InvalidProblemError for
-        another mask than one boolean for each record.
-        """
-        mask = kept_records(records, self.n_records)
+    def begin(self, kept: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Return the weights that are not covered, those of records that do not count 0."""
         left = self._weights.copy()
-        if mask is not None:
-            left[~mask] = 0
-        return _Weighed(self, left)
+        if kept is not None:
+            left[~kept] = 0
+        return left
 
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Compute ``E[F(R + e)] - E[F(R)]`` for each element e, where R holds each element with its probability in `x`.
+    def gains_at(self, state: NDArray[np.int64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weight that each element would newly cover, linear in its edges."""
+        from discreet.submodular.kernels.gains import weighted_gains
 
-        `x` is ``(n_elements,)``, in [0, 1]; `records` a boolean mask ``(n_records,)`` of those that count, by default
-        all. The result is ``(n_elements,)`` float64 in whole records (units of 1), each record's part rounded down to
-        ``2^-24``; see :meth:`Objective.multilinear_marginals`. ``O(n_edges + n_records)``. InvalidProblemError for
-        other shapes or values.
-        """
-        p = probabilities(x, self.n_elements)
+        out = np.zeros(len(elements), dtype=np.int64)
+        weighted_gains(self._start, self._records, state, elements, out)
+        return out[:, None]
+
+    def extended(self, state: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
+        """Take the weights of the records that the element covers."""
+        del kind
+        state[self.covered_by(element)] = 0
+        return state
+
+    def marginal_units(
+        self, p: NDArray[np.float64], kept: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        """Compute the marginals: weights times the chance that nothing covers the record. Linear in edges."""
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)
         for e in np.flatnonzero(p):
             keep[self.covered_by(int(e))] *= 1 - p[e]
         parts = rounded_parts(keep)
-        mask = kept_records(records, self.n_records)
-        if mask is not None:
-            parts[~mask] = 0
-        total = np.concatenate([[0], np.cumsum(parts[self._records])])
-        return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
+        if kept is not None:
+            parts[~kept] = 0
+        return sums_of_runs(parts[self._records], self._start)
 
     def served(self) -> NDArray[Any]:
         """Return :meth:`Objective.served`, ``(n_elements, n_records)`` int64, a copy.
@@ -479,37 +447,15 @@ class WeightedCoverage(Objective):
         return self._records[self._start[element] : self._start[element + 1]]
 
 
-class _Weighed(GrowingChoice):
-    def __init__(self, objective: WeightedCoverage, left: NDArray[np.int64]) -> None:
-        super().__init__(objective)
-        self._cover = objective
-        self._left = left
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weight that each of `elements` ``(m,)`` would newly cover, in units of ``2^-scale_bits``.
-
-        ``(m, 1)`` int64.
-        """
-        from discreet.submodular.kernels.gains import weighted_gains
-
-        out = np.zeros(len(elements), dtype=np.int64)
-        cover = self._cover
-        weighted_gains(cover._start, cover._records, self._left, elements, out)  # noqa: SLF001 - its own objective
-        return out[:, None]
-
-    def _add(self, element: int, kind: int) -> int:
-        """Take the weights of the records that the element covers; return the sum of those that were left."""
-        del kind
-        reached = self._cover.covered_by(element)
-        gained = int(self._left[reached].sum())
-        self._left[reached] = 0
-        return gained
-
-
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round each record's part of a marginal down to an integer multiple of ``2^-MARGINAL_BITS``."""
     parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - ROUNDING_MARGIN)
     return np.asarray(np.maximum(parts, 0.0).astype(np.int64))
+
+
+def sums_of_runs(units: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum of ``units[start[e] : start[e + 1]]`` for each e, one fewer than `start`; linear."""
+    return np.diff(np.concatenate([[0], np.cumsum(units)])[start])
 
 
 def read_bits(scale_bits: object) -> int:
@@ -576,14 +522,13 @@ def read_edges(
         For records and elements of other lengths, or `n_elements` that is not a positive integer.
     """
     labels, covering = np.asarray(records), integers_of(elements)
-    if not isinstance(n_elements, int) or isinstance(n_elements, bool) or n_elements < 1:
-        raise InvalidProblemError("n_elements", "a positive integer", repr(n_elements))
+    size = positive(n_elements, "n_elements")
     if not covering.size and not labels.size:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty, n_records or 0, np.ones(0, dtype=np.bool_)
     if labels.ndim != 1 or labels.shape != covering.shape:
         raise InvalidProblemError("records", "one for each element of an edge", "another shape")
-    fine = (covering >= 0) & (covering < n_elements)
+    fine = (covering >= 0) & (covering < size)
     if n_records is None:
         known, numbers = np.unique(labels, return_inverse=True)
         labels, n_records = numbers.reshape(-1), len(known)

@@ -41,7 +41,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.concave import PRECISION
 from discreet.submodular.objectives.objective import (
-    GrowingChoice,
     Objective,
     ObjectiveSpec,
     integers_of,
@@ -97,14 +96,19 @@ class _OfCells(Objective):
         self._n_values = n_values
         self._f = _increments(self.n_records, most_records)
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen, ``O(n_records)``; each gain then takes a few passes over the records.
+    def begin(self, kept: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Return the cell of each record, ``(n_records,)``: one for all."""
+        del kept
+        return np.zeros(self.n_records, dtype=np.int64)
 
-        InvalidProblemError for a mask of records, since F is no sum over records.
-        """
-        if records is not None:
-            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
-        return _Cells(self, np.zeros(self.n_records, dtype=np.int64))
+    def gain_at(self, state: NDArray[np.int64], element: int, kind: int) -> int:
+        """By how much a pair raises F, in units of ``2^-scale_bits``; a few passes over the records."""
+        return self.level(self.split(state, element, kind)) - self.level(state)
+
+    def extended(self, state: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
+        """Split the cells by the pair, numbered without gaps."""
+        finer = self.split(state, element, kind)
+        return np.unique(finer, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def sum_over(self, cells: NDArray[np.int64]) -> int:
         """Return the sum of f over the counts of the cells, in units of ``2^-scale_bits``. Private.
@@ -129,25 +133,6 @@ class _OfCells(Objective):
         Linear in records and numbers. Private. `cells`: ``(n_records,)`` number of the cell of each record, from 0,
         possibly with gaps.
         """
-
-
-class _Cells(GrowingChoice):
-    def __init__(self, objective: _OfCells, cells: NDArray[np.int64]) -> None:
-        super().__init__(objective)
-        self._of = objective
-        self._cells = cells
-
-    def _gain(self, element: int, kind: int) -> int:
-        """By how much a pair raises F, in units of ``2^-scale_bits``; a few passes over the records. Private."""
-        finer = self._of.split(self._cells, element, kind)
-        return self._of.level(finer) - self._of.level(self._cells)
-
-    def _add(self, element: int, kind: int) -> int:
-        """Split the cells by the pair, numbered without gaps; return the gain."""
-        gain = self._gain(element, kind)
-        finer = self._of.split(self._cells, element, kind)
-        self._cells = np.unique(finer, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        return gain
 
 
 @final

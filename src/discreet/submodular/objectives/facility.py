@@ -28,12 +28,10 @@ from discreet.submodular.objectives.coverage import quantized, read_bits
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     ROUNDING_MARGIN,
-    GrowingChoice,
     Objective,
     ObjectiveSpec,
-    kept_records,
-    probabilities,
 )
+from discreet.tables.arrays import open_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +99,7 @@ class FacilityLocation(Objective):
         public_elements: bool = False,
     ) -> None:
         if isinstance(similarity, str | os.PathLike):
-            source = open_similarity(similarity)
+            source = open_array(os.fspath(similarity), "similarity")
         else:
             source = (
                 similarity
@@ -119,7 +117,7 @@ class FacilityLocation(Objective):
                 "similarity", "a table of numbers, a column for each element", got
             )
         if not public_elements:
-            _refuse_comparison_with_itself(source, float(to_measure(scale, "scale")), "similarity")
+            _refuse_comparison_with_itself(source, float(to_measure(scale, "scale")))
 
         def rows(first: int, stop: int) -> NDArray[Any]:
             return np.asarray(source[first:stop])
@@ -163,7 +161,7 @@ class FacilityLocation(Objective):
             For another shape or type, or a file that cannot be read.
         """
         if isinstance(source, str | os.PathLike):
-            source = open_similarity(source)
+            source = open_array(os.fspath(source), "similarity")
         super().check_source(spec, source, n_elements)
 
     @classmethod
@@ -205,55 +203,6 @@ class FacilityLocation(Objective):
             self.clipped += clipped
         S.setflags(write=False)
         self._S: NDArray[Any] = S
-
-    @classmethod
-    def from_distances(
-        cls,
-        distance: ArrayLike,
-        *,
-        farthest: float,
-        scale_bits: int = 15,
-        public_elements: bool = False,
-    ) -> Self:
-        """Take ``1 - distance / farthest`` for the similarity, 0 beyond.
-
-        One pass over the table, a slice of records at a time.
-
-        Parameters
-        ----------
-        distance
-            ``(n_records, n_elements)``, in any unit.
-        farthest
-            M, in the same unit: public, such as the diameter of the region.
-        scale_bits
-            Fractional bits of a similarity.
-        public_elements
-            As for the class.
-
-        Raises
-        ------
-        InvalidProblemError
-            For anything but a table of numbers with a column for each element, a `farthest` that is not positive, or,
-            unless `public_elements`, a symmetric table with a zero diagonal.
-
-        Examples
-        --------
-        >>> FacilityLocation.from_distances([[0.0, 4.0], [1.0, 3.0]], farthest=4.0, scale_bits=2).value([0])
-        7
-        """
-        far = _farthest(farthest)
-        table = np.asarray(distance)
-        if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.shape[1]:
-            raise InvalidProblemError(
-                "distance", "a table of numbers, a column for each element", table.dtype
-            )
-        if not public_elements:
-            _refuse_comparison_with_itself(table, 0.0, "distance")
-        made = cls.__new__(cls)
-        made._fill(  # noqa: SLF001 - a second way to make one
-            lambda a, b: 1.0 - table[a:b] / far, (len(table), table.shape[1]), scale_bits, None
-        )
-        return made
 
     @classmethod
     def from_points(
@@ -335,99 +284,50 @@ class FacilityLocation(Objective):
         made._fill(rows, (len(where), len(places)), scale_bits, spill)  # noqa: SLF001 - as above
         return made
 
-    @property
-    def similarities(self) -> NDArray[Any]:
-        """The rounded similarities, ``(n_elements, n_records)``, read-only. Private."""
-        return self._S
-
     def served(self) -> NDArray[Any]:
-        """Rounded similarities ``(n_elements, n_records)``, the same read-only array as :attr:`similarities`.
-
-        Private.
-        """
+        """Return the rounded similarities, ``(n_elements, n_records)``, read-only. Private."""
         return self._S
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
-
-        ``O(n_records)``; all gains then take one pass over the table. InvalidProblemError for another mask than one
-        boolean for each record.
-        """
-        mask = kept_records(records, self.n_records)
+    def begin(self, kept: NDArray[np.bool_] | None) -> NDArray[Any]:
+        """Return the similarity by which each record is served."""
         best = np.zeros(self.n_records, dtype=self._S.dtype)
-        if mask is not None:
+        if kept is not None:
             # Nothing is more similar than this, so that a record which does not count gains nothing.
-            best[~mask] = np.iinfo(best.dtype).max
-        return _Served(self, best)
+            best[~kept] = np.iinfo(best.dtype).max
+        return best
 
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals` ``(n_elements,)``, in whole records.
+    def gains_at(self, state: NDArray[Any], elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return sums over records of the rise of the best similarity: one pass over the records an element."""
+        from discreet.submodular.kernels.gains import facility_gains
 
-        `x` ``(n_elements,)`` are probabilities, `records` the mask. Elements are sorted by similarity for each record:
+        out = np.zeros(len(elements), dtype=np.int64)
+        facility_gains(self._S, state, elements, out)
+        return out[:, None]
+
+    def extended(self, state: NDArray[Any], element: int, kind: int) -> NDArray[Any]:
+        """Raise each record's best to the element's similarity."""
+        del kind
+        np.maximum(state, self._S[element], out=state)
+        return state
+
+    def marginal_units(
+        self, p: NDArray[np.float64], kept: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        """Compute the marginals, elements sorted by similarity for each record.
+
         ``O(n_records (m + n_elements) log m)`` for m elements of positive probability.
         """
         from discreet.submodular.kernels.gains import facility_marginals
 
-        p = probabilities(x, self.n_elements)
-        mask = kept_records(records, self.n_records)
-        mask = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
+        mask = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
         support = np.flatnonzero(p)
         out = np.zeros(self.n_elements, dtype=np.int64)
         scale = 2.0 ** (MARGINAL_BITS - self.scale_bits)
         facility_marginals(self._S, mask, support, p[support], scale, ROUNDING_MARGIN, out)
-        return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
+        return out
 
 
-class _Served(GrowingChoice):
-    def __init__(self, objective: FacilityLocation, best: NDArray[Any]) -> None:
-        super().__init__(objective)
-        self._places = objective
-        self._best = best
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return gains ``(m, 1)`` int64 of `elements` ``(m,)``: sums over records of the rise of the best similarity.
-
-        One pass over the records an element.
-        """
-        from discreet.submodular.kernels.gains import facility_gains
-
-        out = np.zeros(len(elements), dtype=np.int64)
-        facility_gains(self._places.similarities, self._best, elements, out)
-        return out[:, None]
-
-    def _add(self, element: int, kind: int) -> int:
-        """Raise each record's best to the element's similarity; return the gain."""
-        del kind
-        gain = int(self._gains(np.array([element]))[0, 0])
-        np.maximum(self._best, self._places.similarities[element], out=self._best)
-        return gain
-
-
-def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map the ``.npy`` file at `path` into memory, read-only: its header is read now, its entries where they are used.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a file that cannot be opened, is none, is cut off or holds objects.
-    """
-    expected = "a .npy file of numbers, as numpy.save writes it"
-    try:
-        mapped = np.load(Path(path), mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        got = f"{path}: {error.strerror or 'it cannot be opened'}"
-        raise InvalidProblemError("similarity", expected, got) from None
-    except Exception as error:  # noqa: BLE001 - what NumPy says of a damaged header quotes it
-        got = f"{path}, which is none, or damaged ({type(error).__name__})"
-        raise InvalidProblemError("similarity", expected, got) from None
-    if not isinstance(mapped, np.ndarray):
-        raise InvalidProblemError("similarity", expected, f"{path}, which is an archive")
-    return mapped
-
-
-def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float, name: str) -> None:
+def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float) -> None:
     """Raise InvalidProblemError for a matrix of points compared with one another.
 
     Symmetric, `diagonal` on its diagonal. Of five points or more. Linear in the matrix at most.
@@ -437,13 +337,13 @@ def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float, name: 
     if matrix.shape != (n, n) or n < 5:
         return
     # Numbers that were computed twice differ by rounding.
-    error, step = 2.0**-20 * (diagonal or 1.0), max(1, _BLOCK_ENTRIES // n)
+    error, step = 2.0**-20 * diagonal, max(1, _BLOCK_ENTRIES // n)
     if (np.abs(matrix.diagonal() - diagonal) <= error).all() and all(
         (np.abs(matrix[a : a + step] * 1.0 - matrix[:, a : a + step].T) <= error).all()
         for a in range(0, n, step)
     ):
         expected = f"a row for each private record, a column for each public element; {_DECLARE}"
-        raise InvalidProblemError(name, expected, "points compared with themselves")
+        raise InvalidProblemError("similarity", expected, "points compared with themselves")
 
 
 def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:

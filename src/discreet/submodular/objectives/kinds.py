@@ -23,7 +23,7 @@ Trusted: the guarantee rests on this code, by how much one record moves a value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -39,11 +39,10 @@ from discreet.submodular.objectives.concave import (
 from discreet.submodular.objectives.coverage import clip_to_scale, read_bits
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.objective import (
-    GrowingChoice,
     Objective,
     ObjectiveSpec,
     integers_of,
-    kept_records,
+    positive,
 )
 
 if TYPE_CHECKING:
@@ -75,38 +74,22 @@ class Tagged(Objective):
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
         self._repeats = repeats
-        self.take_facts(pairs)
+        self.clipped = pairs.clipped
         self.n_elements, self.n_kinds = pairs.n_elements // n_kinds, n_kinds
         self.n_records = pairs.n_records // repeats
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
+    def begin(self, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ANN401 - as of the function of pairs
+        """Return the state of the function of pairs, in which a record is `repeats` records."""
+        return self._pairs.begin(None if kept is None else np.repeat(kept, self._repeats))
 
-        The cost is that of the function of pairs with `repeats` times as many records. InvalidProblemError for
-        another mask than one boolean for each record.
-        """
-        mask = kept_records(records, self.n_records)
-        inner = self._pairs.start(None if mask is None else np.repeat(mask, self._repeats))
-        return _Paired(self, inner)
+    def gains_at(self, state: Any, elements: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ANN401 - as above
+        """Return gains ``(len(elements), kinds)``; each pair is an element of the function of pairs."""
+        numbers = elements[:, None] * self.n_kinds + np.arange(self.n_kinds)
+        return self._pairs.gains_at(state, numbers.reshape(-1)).reshape(-1, self.n_kinds)
 
-
-class _Paired(GrowingChoice):
-    def __init__(self, objective: Tagged, inner: GrowingChoice) -> None:
-        super().__init__(objective)
-        self._tags = objective
-        self._inner = inner
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return gains ``(len(elements), kinds)``; each pair is an element of the inner function."""
-        kinds = self._tags.n_kinds
-        numbers = elements[:, None] * kinds + np.arange(kinds)
-        return self._inner.gains(numbers.reshape(-1)).reshape(-1, kinds)
-
-    def _add(self, element: int, kind: int) -> int:
-        """Add the pair to the inner function as one element; return the gain."""
-        before = self._inner.value
-        self._inner.add(element * self._tags.n_kinds + kind)
-        return self._inner.value - before
+    def extended(self, state: Any, element: int, kind: int) -> Any:  # noqa: ANN401 - as above
+        """Add the pair to the function of pairs as one element."""
+        return self._pairs.extended(state, element * self.n_kinds + kind, 0)
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
@@ -117,10 +100,8 @@ def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[n
     InvalidProblemError
         If `n_kinds` is not a positive integer; the message names it ``n_`` and `field`.
     """
-    if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
-        raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
-    read = integers_of(kinds)
-    return np.where((read >= 0) & (read < n_kinds), read, -1), n_kinds
+    k, read = positive(n_kinds, f"n_{field}"), integers_of(kinds)
+    return np.where((read >= 0) & (read < k), read, -1), k
 
 
 def tagged(
@@ -329,60 +310,16 @@ class ResourceLocation(Objective):
         self.n_records = self._of[0].n_records
         self.scale_bits = scale_bits
 
-    @classmethod
-    def from_costs(
-        cls, costs: Sequence[ArrayLike], *, largest: float, scale_bits: int = 15
-    ) -> Self:
-        """Take ``1 - cost / largest`` for the similarity, 0 beyond.
+    def begin(self, kept: NDArray[np.bool_] | None) -> list[NDArray[Any]]:
+        """Return by how much each record is served with each resource."""
+        return [places.begin(kept) for places in self._of]
 
-        NaN counts as a similarity of 0. Tables of different shapes, or none, are refused too.
+    def gains_at(self, state: list[NDArray[Any]], elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return gains ``(len(elements), kinds)``: one pass over the tables."""
+        parts = zip(self._of, state, strict=True)
+        return np.concatenate([one.gains_at(best, elements) for one, best in parts], axis=1)
 
-        Parameters
-        ----------
-        costs
-            For each resource a table ``(n_records, n_elements)``, in any unit.
-        largest
-            C, in the same unit. Public.
-        scale_bits
-            Fractional bits of a value.
-
-        Raises
-        ------
-        InvalidProblemError
-            If `largest` is not positive.
-
-        Examples
-        --------
-        >>> ResourceLocation.from_costs([[[0.0, 3.0]], [[2.0, 2.0]]], largest=4.0, scale_bits=3).value([(0, 0)])
-        4
-        """
-        if not 0 < largest < np.inf:
-            raise InvalidProblemError("largest", "a positive number", largest)
-        return cls(
-            [1.0 - np.asarray(table, dtype=np.float64) / largest for table in costs],
-            scale_bits=scale_bits,
-        )
-
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all.
-
-        ``O(n_kinds * n_records)``; all gains then take one pass over the tables. InvalidProblemError for another mask
-        than one boolean for each record.
-        """
-        return _Offered(self, [places.start(records) for places in self._of])
-
-
-class _Offered(GrowingChoice):
-    def __init__(self, objective: ResourceLocation, inner: list[GrowingChoice]) -> None:
-        super().__init__(objective)
-        self._of = objective
-        self._inner = inner
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([state.gains(elements) for state in self._inner], axis=1)
-
-    def _add(self, element: int, kind: int) -> int:
-        """Add the element to the function of its kind; return the gain."""
-        before = self._inner[kind].value
-        self._inner[kind].add(element)
-        return self._inner[kind].value - before
+    def extended(self, state: list[NDArray[Any]], element: int, kind: int) -> list[NDArray[Any]]:
+        """Serve records with the resource `kind` from one more place."""
+        self._of[kind].extended(state[kind], element, 0)
+        return state

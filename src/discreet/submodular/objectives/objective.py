@@ -46,15 +46,26 @@ ROUNDING_MARGIN = 2.0**-8
 a sum of half a million elements."""
 
 
-class GrowingChoice(ABC):
+@final
+class GrowingChoice:
     """A chosen set, or k disjoint ones, that grows; knows its value and the gain of every element.
 
     The value, the gains, and how long they take to compute are private. Nothing of them may leave, except through a
     mechanism.
+
+    Parameters
+    ----------
+    objective
+        The function; what it needs of the choice is its own state, of :meth:`Objective.begin`.
+    records
+        ``(n_records,)`` booleans: the records that count. All by default.
     """
 
-    def __init__(self, objective: Objective) -> None:
-        self._objective = objective
+    def __init__(self, objective: Objective, records: ArrayLike | None = None) -> None:
+        if records is not None and not objective.decomposable:
+            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
+        self.objective = objective
+        self._state = objective.begin(kept_records(records, objective.n_records))
         self._members: list[tuple[int, int]] = []
         self._taken = np.zeros(objective.n_elements, dtype=np.bool_)
         self._value = 0
@@ -82,23 +93,18 @@ class GrowingChoice(ABC):
         ndarray
             ``(n, n_kinds)`` of ``int64``, in units of ``2^-scale_bits``. Elements that are already in gain 0.
         """
-        n = self._objective.n_elements
+        n = self.objective.n_elements
         candidates = np.arange(n) if elements is None else positions(elements, n)
-        gains = self._evaluated(candidates)
-        gains[self._taken[candidates]] = 0
+        gains = np.zeros((len(candidates), self.objective.n_kinds), dtype=np.int64)
+        new = ~self._taken[candidates]
+        gains[new] = self.objective.gains_at(self._state, candidates[new])
+        self.objective.evaluations += gains.size
         return gains
 
     def gain(self, element: int, kind: int = 0) -> int:
         """Return an element's gain with one kind, in ``2^-scale_bits``; 0 if chosen. Evaluates all kinds. Private."""
-        self._objective.check_pair(element, kind)
-        if self._taken[element]:
-            return 0
-        return int(self._evaluated(np.array([element]))[0, kind])
-
-    def _evaluated(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        gains = self._gains(elements)
-        self._objective.evaluations += gains.size
-        return gains
+        self.objective.check_pair(element, kind)
+        return int(self.gains([element])[0, kind])
 
     def add(self, element: int, kind: int = 0) -> None:
         """Choose an element, in place.
@@ -108,32 +114,17 @@ class GrowingChoice(ABC):
         InvalidProblemError
             For an unknown element or kind, or one that is already in.
         """
-        self._objective.check_pair(element, kind)
+        self.objective.check_pair(element, kind)
         if self._taken[element]:
             raise InvalidProblemError("element", "one that is not yet chosen", element)
-        self._value += self._add(int(element), int(kind))
+        gains = self.objective.gains_at(self._state, np.array([element]))
+        self._value += int(gains[0, kind])
+        self._state = self.objective.extended(self._state, int(element), int(kind))
         self._taken[element] = True
         self._members.append((int(element), int(kind)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._members)} chosen)"
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Compute gains ``(len(elements), n_kinds)``; those of chosen elements are ignored."""
-        kinds = range(self._objective.n_kinds)
-        rows = [
-            [0 if self._taken[element] else self._gain(element, kind) for kind in kinds]
-            for element in elements.tolist()
-        ]
-        return np.array(rows, dtype=np.int64).reshape(len(elements), len(kinds))
-
-    def _gain(self, element: int, kind: int) -> int:
-        """Return the gain of one pair; raises NotImplementedError unless it or :meth:`_gains` is overridden."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def _add(self, element: int, kind: int) -> int:
-        """Add an element and return its gain."""
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
@@ -174,8 +165,6 @@ class ObjectiveSpec:
         The arguments that hold records.
     optional
         Further arguments about records that need not be given.
-    n_elements
-        The number of elements where the spec knows it; otherwise that of the plan.
     takes_size
         Whether the class takes the number of elements as an argument, which is the plan's.
     edges
@@ -202,7 +191,6 @@ class ObjectiveSpec:
     public: tuple[tuple[str, Any], ...] = ()
     private: tuple[RecordArgument, ...] = ()
     optional: tuple[str, ...] = ()
-    n_elements: int | None = None
     takes_size: bool = False
     edges: tuple[str, str] | None = None
 
@@ -217,7 +205,6 @@ class ObjectiveSpec:
             objective.decomposable,
             objective.monotone,
             (("scale", objective.scale),),
-            n_elements=objective.n_elements,
         )
 
     def check(self, source: object, n_elements: int) -> None:
@@ -369,13 +356,27 @@ class Objective(ABC):
         """Largest change of F(S) when one record is added or removed, in units of 1."""
         return Fraction(1)
 
-    def take_facts(self, other: Objective) -> None:
-        """Copy sizes, scale and properties of `other`, a function of the same records, but not its sensitivity."""
-        for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
-            if name != "sensitivity":
-                setattr(self, name, getattr(other, name))
+    @abstractmethod
+    def begin(self, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ANN401 - what a function needs of a choice
+        """Return the state of a choice of nothing, a new object: what gains are computed from. Private.
+
+        `kept` masks the records that count, ``(n_records,)``; ``None`` stands for all.
+        """
+
+    def gains_at(self, state: Any, elements: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ANN401 - as of begin
+        """Compute the gains ``(len(elements), n_kinds)`` int64 of elements that are not chosen, at a state. Private."""
+        kinds = range(self.n_kinds)
+        rows = [[self.gain_at(state, e, kind) for kind in kinds] for e in elements.tolist()]
+        return np.array(rows, dtype=np.int64).reshape(len(elements), self.n_kinds)
+
+    def gain_at(self, state: Any, element: int, kind: int) -> int:  # noqa: ANN401 - as of begin
+        """Return the gain of one pair; raises NotImplementedError unless it or :meth:`gains_at` is overridden."""
+        raise NotImplementedError
 
     @abstractmethod
+    def extended(self, state: Any, element: int, kind: int) -> Any:  # noqa: ANN401 - as of begin
+        """Return the state once a pair is chosen; it may be the same object, changed. Private."""
+
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen.
 
@@ -383,12 +384,18 @@ class Objective(ABC):
         ----------
         records
             ``(n_records,)`` booleans: the records that count. All by default. It must stay secret where a subsample is
-            what makes the result private.
+            what makes the result private. A function that is no sum over records takes none.
 
         Returns
         -------
         GrowingChoice
+
+        Raises
+        ------
+        InvalidProblemError
+            For another mask than one boolean for each record.
         """
+        return GrowingChoice(self, records)
 
     def value(self, chosen: Iterable[int] | Iterable[tuple[int, int]]) -> int:
         """Compute F of a set, or of k disjoint ones, in units of ``2^-scale_bits``: a gain for each element. Private.
@@ -422,7 +429,15 @@ class Objective(ABC):
             [0, 1] and was rounded down before parts were added, and their sum is exact. ``None`` where there is no
             closed form; sample R with public coins instead.
         """
-        del x, records
+        p = probabilities(x, self.n_elements)
+        units = self.marginal_units(p, kept_records(records, self.n_records))
+        return None if units is None else np.ldexp(units.astype(np.float64), -MARGINAL_BITS)
+
+    def marginal_units(
+        self, p: NDArray[np.float64], kept: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64] | None:
+        """Return :meth:`multilinear_marginals` in units of :math:`2^{-24}`, int64; `kept` is as of :meth:`begin`."""
+        del p, kept
         return None
 
     def served(self) -> NDArray[Any] | None:
@@ -443,8 +458,8 @@ class Objective(ABC):
         public: Mapping[str, Any] | None = None,
         *,
         scale_bits: int | None = None,
-        n_kinds: int | None = None,
-        sensitivity: Fraction | None = None,
+        n_kinds: int = 1,
+        sensitivity: Fraction = Fraction(1),
         optional: tuple[str, ...] = (),
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
@@ -452,9 +467,9 @@ class Objective(ABC):
         """Return the spec of a class from the facts that its ``spec`` states; by default they are the class's own."""
         return ObjectiveSpec(
             cls,
-            cls.n_kinds if n_kinds is None else n_kinds,
+            n_kinds,
             cls.scale_bits if scale_bits is None else scale_bits,
-            Fraction(1) if sensitivity is None else sensitivity,
+            sensitivity,
             cls.decomposable,
             cls.monotone,
             tuple((public or {}).items()),
@@ -472,7 +487,6 @@ class Objective(ABC):
         return cls.facts(
             [RecordArgument(name, ("edge",)) for name in names],
             public,
-            scale_bits=cls.scale_bits,
             n_kinds=n_kinds,
             optional=("n_records",),
             takes_size=True,
