@@ -188,7 +188,7 @@ def test_an_average_is_as_good_as_the_law_of_its_noise_says() -> None:
 
 
 def test_levels_that_add_up_take_error_away(census: tuple[GroupSizes, GroupSizes]) -> None:
-    data, strangers = census
+    data, _ = census
     claim = PureDP(1, "add-remove-person")
 
     def run(bits: UniformSource | None) -> Measured:
@@ -197,7 +197,6 @@ def test_levels_that_add_up_take_error_away(census: tuple[GroupSizes, GroupSizes
     found = attack_levels(
         run,
         truth(data, "direct"),
-        others=truth(strangers, "direct"),
         trials=40,
         failure=0.05,
         bits=SeededBits(9),
@@ -205,8 +204,6 @@ def test_levels_that_add_up_take_error_away(census: tuple[GroupSizes, GroupSizes
     assert [one.error for one in found] == [True] * 3
     for one in found:
         assert one.attacker.value < one.baseline.value
-        assert one.control is not None
-        assert one.control.value > one.attacker.value
 
 
 def test_no_linear_guess_beats_the_fit(census: tuple[GroupSizes, GroupSizes]) -> None:
@@ -263,4 +260,4 @@ def test_trials_and_failure_are_those_of_every_attack_on_counts(
 
         monkeypatch.setattr(module, name, noted)
     attack_counts(AttackRequest("hierarchy", epsilon="1", trials=40, failure=failure))
-    assert given == [(40, used), (40, used), (40, failure)]
+    assert given == [(40, used), (40, failure), (40, used)]

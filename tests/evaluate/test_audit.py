@@ -29,9 +29,10 @@ from discreet.core.randomness import (
     discrete_laplaces,
 )
 from discreet.evaluate.audit.audit import Audit, Pair, audit, audit_laws
-from discreet.evaluate.audit.claims import least_chance, most_chance, rough_strength, strength
+from discreet.evaluate.audit.claims import rough_strength, strength
 from discreet.evaluate.audit.events import learn
 from discreet.evaluate.audit.sampled import stages
+from discreet.evaluate.intervals import least_chance, most_chance
 
 ONE = PureDP(1, "replace-one")
 
@@ -389,10 +390,11 @@ def test_names_of_rows_are_left_out_where_few_repeat() -> None:
     bits = SeededBits(1)
     one, other = (discrete_laplaces(50, 800, bits).reshape(200, 4).astype(float) for _ in range(2))
     events = learn(one, other, ONE, None, trials=200, failure=0.01, own=())
-    assert not any(event.by_outcome for event in events)
+    assert not any(event.score.by_outcome for event in events)
     one, other = (bits.randranges(3, 200).astype(float)[:, None] for _ in range(2))
     assert any(
-        event.by_outcome for event in learn(one, other, ONE, None, trials=200, failure=0.01, own=())
+        event.score.by_outcome
+        for event in learn(one, other, ONE, None, trials=200, failure=0.01, own=())
     )
 
 

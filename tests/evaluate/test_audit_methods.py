@@ -105,7 +105,7 @@ def test_batches_have_the_law_of_single_measurements() -> None:
 
 def test_all_neighbors_of_tiny_data_are_listed() -> None:
     assert len(count_pairs("add-remove-person", regions=2, top=2)) == 12
-    replaced = count_pairs("replace-person", regions=2, top=2, quantity=2)
+    replaced = count_pairs("replace-person", regions=2, top=2)
     assert (((0,), (1,)), ((1,), (0,))) in replaced
     assert all(a < b for a, b in replaced)
 

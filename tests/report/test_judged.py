@@ -65,7 +65,7 @@ def test_a_chapter_of_private_data_is_attacked_only_where_somebody_hands_it_over
     promise = PureDP(1, "add-remove-person")
     made = release(data, promise)
     assert "attacked" not in make_chapter("hierarchy", made).body
-    found = try_counts(data, promise, trials=40)
+    found = try_counts(data, promise, games=40)
     page = make_chapter("hierarchy", made, attacked=found).body
     assert 'id="counts-attacked-judged"' in page
     assert "average of 16 releases" in page

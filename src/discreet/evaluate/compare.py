@@ -15,7 +15,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.lazy import registered
 from discreet.core.options import instance_of
 from discreet.core.printed import in_columns
-from discreet.evaluate.comparison import best_lower, compare_methods
+from discreet.evaluate.comparison import best_lower, compare_methods, comparison_cells
 from discreet.evaluate.registry import COMPARED, FRONTIERS
 from discreet.evaluate.utility.measure import frontier
 from discreet.metricdp.methods import METHODS
@@ -115,31 +115,16 @@ class Comparison:
 
     def __str__(self) -> str:
         n, m, unit = self.problem.n_secrets, self.problem.n_reports, self.guarantee.unit
-        rows = [_row(entry, best_lower(self.entries, entry.epsilon)) for entry in self.entries]
+        rows = [
+            (printed.decimal(entry.epsilon), entry.method, *cells)
+            for entry, cells in zip(self.entries, comparison_cells(self.entries), strict=True)
+        ]
         numbers = [at for at, name in enumerate(_HEAD) if name != "method"]
         return (
             f"{n} secrets, {m} reports, epsilon per {unit}; every loss is that of a verified channel.\n"
             f"Without any privacy the loss would be {printed.at_least(nearest_output_floor(self.problem))}.\n\n"
             f"{in_columns([_HEAD, *rows], numbers)}"
         )
-
-
-def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
-    """Return the cells of an entry's row: epsilon, method, loss, bound, excess over `lower`, budgets, and cost."""
-    start = (printed.decimal(entry.epsilon), entry.method)
-    memory = None if entry.memory is None else entry.memory / 2**20
-    cost = (printed.estimate(entry.seconds, 3), printed.estimate(memory, 3))
-    if entry.loss is None or entry.within is None or entry.everywhere is None:
-        return (*start, "no channel", "", "", "", "", *cost)
-    return (
-        *start,
-        printed.at_most(entry.loss),
-        printed.at_least(entry.lower),
-        printed.excess(lower, entry.loss),
-        printed.at_most(entry.within),
-        printed.at_most(entry.everywhere),
-        *cost,
-    )
 
 
 class ComparisonInterrupted(KeyboardInterrupt):

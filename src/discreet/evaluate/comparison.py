@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.exact import float_ceil
 from discreet.core.guarantee import MetricDP
@@ -275,6 +276,26 @@ def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
     """
     proven = [e.lower for e in entries if e.lower is not None and e.epsilon >= epsilon]
     return max(proven, default=None)
+
+
+def comparison_cells(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """Return the cells of each entry that follow its method and epsilon, as texts.
+
+    Loss, lower bound, excess of the loss over the best bound, least epsilon within the radius and for all pairs,
+    seconds, and MiB. Losses and budgets are rounded up, bounds down; what is missing is empty, but for a loss.
+    """
+    return [
+        (
+            "no channel" if entry.loss is None else printed.at_most(entry.loss),
+            printed.at_least(entry.lower),
+            printed.excess(best_lower(entries, entry.epsilon), entry.loss),
+            printed.at_most(entry.within),
+            printed.at_most(entry.everywhere),
+            printed.estimate(entry.seconds, 3),
+            printed.estimate(None if entry.memory is None else entry.memory / 2**20, 3),
+        )
+        for entry in entries
+    ]
 
 
 def published_losses(

@@ -16,7 +16,10 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import estimate, interval
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+_QUANTILE_ERROR = 1e-9
+"""Relative error granted to a beta quantile, which is accurate to about 1e-12."""
 
 
 @final
@@ -79,11 +82,40 @@ class Estimate:
         }
 
 
+def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
+    """Return lower bounds on probabilities from counts of successes in `trials` ([CP34]_, one end).
+
+    Each bound fails with probability at most `failure`.
+
+    Same shape as `successes`.
+
+    Examples
+    --------
+    >>> least_chance([0, 50, 100], 100, 1e-9).round(3).tolist()
+    [0.0, 0.222, 0.813]
+    """
+    from scipy.special import betaincinv
+
+    k = np.asarray(successes, dtype=np.float64)
+    quantiles = betaincinv(np.maximum(k, 1e-9), trials - k + 1, failure) * (1 - _QUANTILE_ERROR)
+    return np.asarray(np.where(k <= 0, 0.0, quantiles))
+
+
+def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
+    """Return upper bounds on probabilities, each failing with probability at most `failure`; see :func:`least_chance`.
+
+    Of the shape of `successes`, in `trials` each.
+    """
+    # The mirrored quantile, which floats resolve where 1 - failure would be rounded to 1.
+    failures = least_chance(trials - np.asarray(successes, dtype=np.float64), trials, failure)
+    return np.asarray(np.minimum(1.0, (1 - failures) * (1 + _QUANTILE_ERROR)))
+
+
 def clopper_pearson(successes: int, trials: int, *, failure: float) -> Estimate:
     r"""Estimate a probability by the share of successes, with the interval of [CP34]_.
 
     The lower end is the probability at which as many successes or more have probability ``failure / 2``, the upper end
-    that at which as few or fewer have. Both are quantiles of beta distributions.
+    that at which as few or fewer have. Both are quantiles of beta distributions, rounded outwards.
 
     Parameters
     ----------
@@ -111,17 +143,11 @@ def clopper_pearson(successes: int, trials: int, *, failure: float) -> Estimate:
     >>> print(clopper_pearson(0, 10, failure=0.05))
     0 [0, 0.3085]
     """
-    from scipy.special import betaincinv
-
     _check_failure(failure)
     if trials < 1 or not 0 <= successes <= trials:
         raise InvalidProblemError("successes", "from 0 to the number of trials", "others")
-    rest = trials - successes
-    low = float(betaincinv(successes, rest + 1, failure / 2)) if successes else 0.0
-    high = float(betaincinv(successes + 1, rest, 1 - failure / 2)) if rest else 1.0
-    if rest and failure < 1e-12:
-        # So near to 1 the quantile is that of the mirrored law, which floats resolve.
-        high = 1.0 - float(betaincinv(rest, successes + 1, failure / 2))
+    low = float(least_chance(successes, trials, failure / 2))
+    high = 1 - float(least_chance(trials - successes, trials, failure / 2))
     return Estimate(successes / trials, low, high, trials, failure)
 
 

@@ -147,15 +147,13 @@ def panel(
     )
 
 
-def audit_chapter(found: Audit, *, title: str = "Attacked", anchor: str = "attacked") -> Chapter:
+def audit_chapter(found: Audit) -> Chapter:
     """Render a chapter of one audit.
 
     Parameters
     ----------
     found
         What an audit returned.
-    title, anchor
-        As for :func:`panel`.
 
     Returns
     -------
@@ -163,8 +161,8 @@ def audit_chapter(found: Audit, *, title: str = "Attacked", anchor: str = "attac
         For :func:`discreet.report.write_report`.
     """
     notes = [str(found.guarantee)]
-    body = panel([audit_row(found)], title=title, anchor=anchor, notes=notes, level=2)
-    return Chapter(title, anchor, body, _PANEL_LEAD)
+    body = panel([audit_row(found)], notes=notes, level=2)
+    return Chapter("Attacked", "attacked", body, _PANEL_LEAD)
 
 
 _LEAD = "As well as anybody knows how: the attacker, a naive one who does not look, and people who are not concerned."
@@ -212,24 +210,22 @@ def attack_row(found: Finding) -> Judged:
     )
 
 
-def chapter(found: Attacked, *, title: str = "", anchor: str = "attacked") -> Chapter:
+def chapter(found: Attacked) -> Chapter:
     """Render a chapter of all findings against one target.
 
     Parameters
     ----------
     found
         What an attack returned.
-    title, anchor
-        Its heading, and its name in links.
 
     Returns
     -------
     Chapter
         Panel and figures.
     """
-    heading = title or f"Attacked: {found.target}"
-    body = section(found, title=heading, anchor=anchor, lead=_LEAD, level=2)
-    return Chapter(heading, anchor, body, _LEAD)
+    heading = f"Attacked: {found.target}"
+    body = section(found, title=heading, lead=_LEAD, level=2)
+    return Chapter(heading, "attacked", body, _LEAD)
 
 
 def outcome_chapter(

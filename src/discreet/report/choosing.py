@@ -10,10 +10,12 @@ from discreet.core import printed
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets import made_pickups
+from discreet.evaluate.attack.finding import Attacked
+from discreet.evaluate.attack.membership import attack_membership
 from discreet.plot import Curve
 from discreet.report.page import make_chapter
 from discreet.report.submodular import Ground
-from discreet.report.trying import audit_choice, try_choice
+from discreet.report.trying import audit_choice
 from discreet.submodular import FacilityLocation, UniformMatroid, release
 from discreet.submodular.methods import METHODS
 from discreet.submodular.methods.baselines import LazyGreedy
@@ -97,6 +99,12 @@ def choice_chapter(
     alone = int(np.argmax(np.hypot(*(rides.people - rides.people.mean(axis=0)).T)))
     remaining = np.delete(rides.people, alone, axis=0)
     without = FacilityLocation.from_points(remaining, rides.places, farthest=reach)
+    member = attack_membership(
+        lambda data, bits: release(data, matroid, promise, bits=bits).result.chosen,
+        (f, without),
+        promise,
+        trials=60,
+    )
     curves = [
         Curve(_LABELS[name], EPSILONS, shares, "optimum" if name == "subsampled" else "baseline")
         for name in (*_QUICK, *_SLOW)
@@ -125,7 +133,7 @@ def choice_chapter(
         curves=curves,
         curves_note=_NOTE.format(people=printed.count(people), quick=repeats, slow=slow_repeats),
         value_name="share of the value without privacy",
-        attacked=try_choice(f, without, matroid, promise),
+        attacked=Attacked("choice", (member,)),
         audits=audit_choice(made, matroid),
     )
 

@@ -53,9 +53,6 @@ def chapter(
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
     roles: AssignedRoles,
     attributes: Sequence[Attribute],
-    *,
-    title: str = "What was published, and what it cost",
-    anchor: str = "curator",
 ) -> Chapter:
     """Render the chapter for the curator.
 
@@ -69,8 +66,6 @@ def chapter(
         The role of each column.
     attributes
         How quasi-identifiers were read.
-    title, anchor
-        The heading, and its name in links.
 
     Returns
     -------
@@ -79,6 +74,7 @@ def chapter(
         passes over both tables.
     """
     measured, k = made.diagnostics, made.guarantee.k
+    title = "What was published, and what it cost"
     before, after = risks(original, made, roles.sensitive, roles.person)
     unit = "rows" if roles.person is None else "persons"
     shares = [
@@ -98,7 +94,7 @@ def chapter(
     body = render_template(
         "curator.html",
         title=title,
-        anchor=anchor,
+        anchor="curator",
         k=k,
         passed=made.certificate.passed,
         statement=(
@@ -132,7 +128,7 @@ def chapter(
             for step in measured.steps
         ],
     )
-    return Chapter(title, anchor, body, "Private: for the curator alone.")
+    return Chapter(title, "curator", body, "Private: for the curator alone.")
 
 
 def risks(

@@ -241,9 +241,6 @@ _TABLE_ERRORS = (
 
 def tables_chapter(
     release: Release[RegionTables],
-    *,
-    title: str = "Tables by region",
-    anchor: str = "tables",
 ) -> Chapter:
     """Render a release of tables.
 
@@ -251,8 +248,6 @@ def tables_chapter(
     ----------
     release
         What :meth:`discreet.hierarchy.contingency.TablesPlan.release` returned.
-    title, anchor
-        The heading, and its name in links.
 
     Returns
     -------
@@ -265,16 +260,16 @@ def tables_chapter(
     errors, promise = expected_errors(frame, guarantee), promise_about_a_person(guarantee)
     classes = result.count_by_reliability(guarantee)
     lead = _TABLES_LEAD.format("people" if frame.max_rows == 1 else "records")
-    figure = charts_of_regions(result, anchor) + drawn(
+    figure = charts_of_regions(result, "tables") + drawn(
         lambda figure: draw_expected(errors, figure.add_subplot()),
         5.6,
         1.6 + 0.24 * len(errors),
         label="Errors by level and marginal",
-        salt=anchor,
+        salt="tables",
     )
     return list_chapter(
-        title,
-        anchor,
+        "Tables by region",
+        "tables",
         lead,
         warning=_warning(release),
         figure=figure,

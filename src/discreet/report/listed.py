@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.statements import state
-from discreet.evaluate.comparison import best_lower
+from discreet.evaluate.comparison import best_lower, comparison_cells
 from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot import Curve
@@ -46,8 +46,6 @@ def answers_chapter(
     *,
     measured: Measured | MeasuredTables,
     people: bool = False,
-    title: str = "Answers",
-    anchor: str = "answers",
 ) -> Chapter:
     """Render answers to a question.
 
@@ -59,8 +57,6 @@ def answers_chapter(
         The measurements that were queried, with the guarantee that they were made with.
     people
         Whether sizes were added up, and not units: it changes the lead only.
-    title, anchor
-        The heading, and its name in links.
 
     Returns
     -------
@@ -99,12 +95,12 @@ def answers_chapter(
     marks = table.get("reliability", [""] * len(labels))
     ends = zip(labels, table["value"], table["low"], table["high"], marks, strict=True)
     return list_chapter(
-        title,
-        anchor,
+        "Answers",
+        "answers",
         lead,
         warning="Not private: this was measured with seeded randomness." if measured.seeded else "",
         figure=drawn(
-            draw, 5.6, 1.0 + 0.24 * shown, label="Answers by region, with intervals", salt=anchor
+            draw, 5.6, 1.0 + 0.24 * shown, label="Answers by region, with intervals", salt="answers"
         ),
         head=["region", "answer", "from", "to", "reliability"],
         rows=[
@@ -128,9 +124,6 @@ _BUDGET_NOTES = (
 def budget_chapter(
     accounts: Mapping[str, Account],
     charges: Mapping[str, Sequence[Charge]],
-    *,
-    title: str = "What may still be given away",
-    anchor: str = "budget",
 ) -> Chapter:
     """Render the chapter of a ledger's budgets.
 
@@ -140,8 +133,6 @@ def budget_chapter(
         Datasets by name.
     charges
         What was charged to each, oldest first.
-    title, anchor
-        The heading, and its name in links.
 
     Returns
     -------
@@ -164,8 +155,8 @@ def budget_chapter(
             for charge in charges.get(name, ())
         ]
     return list_chapter(
-        title,
-        anchor,
+        "What may still be given away",
+        "budget",
         _BUDGET_LEAD,
         head=["dataset, and each charge to it", "limit", "spent", "left"],
         rows=rows,
@@ -221,9 +212,6 @@ def comparison_chapter(
     entries: Sequence[Entry],
     *,
     unit: str = "",
-    loss_unit: str = "",
-    title: str = "Loss against epsilon",
-    anchor: str = "comparison",
 ) -> Chapter:
     """Render the chapter of a comparison: a figure of loss against epsilon, and its table.
 
@@ -231,10 +219,8 @@ def comparison_chapter(
     ----------
     entries
         What :func:`discreet.evaluate.comparison.compare_methods` returned.
-    unit, loss_unit
-        Units of distance and of the loss, for the axes.
-    title, anchor
-        The heading, and its name in links.
+    unit
+        Unit of distance, for the axis.
 
     Returns
     -------
@@ -247,16 +233,19 @@ def comparison_chapter(
         Without entries.
     """
     _refuse_none(entries, "entries", "entry")
-    about, axes = "Expected loss against epsilon", {"unit": unit, "loss_unit": loss_unit}
-    figure = frontier_svg(_curves(entries), about, anchor, **axes)
+    about = "Expected loss against epsilon"
+    figure = frontier_svg(_curves(entries), about, "comparison", unit=unit)
     return list_chapter(
-        title,
-        anchor,
+        "Loss against epsilon",
+        "comparison",
         _COMPARISON_LEAD,
         figure=figure,
         text=_ROUNDED,
         head=_HEAD,
-        rows=[_row(entry, best_lower(entries, entry.epsilon)) for entry in entries],
+        rows=[
+            [entry.method, printed.decimal(entry.epsilon), *cells]
+            for entry, cells in zip(entries, comparison_cells(entries), strict=True)
+        ],
         notes=[
             f"{entry.method} at {printed.decimal(entry.epsilon)}: {entry.note}"
             for entry in entries
@@ -270,7 +259,6 @@ def frontier_chapter(
     *,
     parameter: str = "epsilon",
     title: str = "What a parameter costs",
-    anchor: str = "frontier",
     note: str = "",
 ) -> Chapter:
     """Render the chapter of a frontier: a measure of utility against a parameter, and its table.
@@ -281,8 +269,8 @@ def frontier_chapter(
         What :func:`discreet.evaluate.utility.measure.frontier` returned.
     parameter
         What the parameter is called.
-    title, anchor
-        The heading, and its name in links.
+    title
+        The heading.
     note
         A sentence below the table.
 
@@ -303,12 +291,12 @@ def frontier_chapter(
         5.2,
         3.4,
         label=f"{measure} against {parameter}",
-        salt=anchor,
+        salt="frontier",
     )
     notes = dict.fromkeys([*(point.measure.note for point in points), note])
     return list_chapter(
         title,
-        anchor,
+        "frontier",
         _FRONTIER_LEAD,
         figure=figure,
         head=["method", parameter, measure, "from", "to", "without privacy", "without data"],
@@ -344,24 +332,6 @@ def _columns(
     return tuple(at for at, _ in points), tuple(value for _, value in points)
 
 
-def _row(entry: Entry, lower: float | None) -> list[str]:
-    """Return the nine cells of an entry's row, in the order of `_HEAD`; `lower` is the best bound at its epsilon.
-
-    None becomes an empty text; losses and budgets are rounded up.
-    """
-    return [
-        entry.method,
-        printed.decimal(entry.epsilon),
-        printed.at_most(entry.loss),
-        printed.at_least(entry.lower),
-        printed.excess(lower, entry.loss),
-        printed.at_most(entry.within),
-        printed.at_most(entry.everywhere),
-        printed.estimate(entry.seconds, 3),
-        "" if entry.memory is None else printed.estimate(entry.memory / 2**20, 3),
-    ]
-
-
 def _point_row(point: Point) -> list[str]:
     """Return the cells of a point's row: method, parameter, estimate, interval, best and worst."""
     measure = point.measure
@@ -392,8 +362,6 @@ def risk_chapter(
     *,
     names: Sequence[str],
     causes: Sequence[str] = (),
-    title: str = "Who could be found",
-    anchor: str = "risk",
 ) -> Chapter:
     """Render the chapter of a risk.
 
@@ -406,8 +374,6 @@ def risk_chapter(
         The quasi-identifiers.
     causes
         Sentences about the columns that cause the risk.
-    title, anchor
-        The heading, and its name in links.
 
     Returns
     -------
@@ -423,12 +389,12 @@ def risk_chapter(
     columns = [risk_measures(one) for one in found.values()]
     lead = _RISK_LEAD.format(names=", ".join(names))
     return list_chapter(
-        title,
-        anchor,
+        "Who could be found",
+        "risk",
         lead,
         warning=_RISK_WARNING,
         figure=drawn(
-            partial(_draw_sizes, found), 6.4, 2.9, label="Shares by class size", salt=anchor
+            partial(_draw_sizes, found), 6.4, 2.9, label="Shares by class size", salt="risk"
         ),
         head=["measure", *found],
         rows=[

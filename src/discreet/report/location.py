@@ -35,8 +35,6 @@ def chapter(
     *,
     region: Region | None = None,
     place: int = 0,
-    title: str = "A location service",
-    anchor: str = "location",
     lead: Sequence[str] = (_LEAD,),
     size: int | None = None,
     artefact: str | None = None,
@@ -53,8 +51,8 @@ def chapter(
         The region with its roads, which are no part of a mechanism, to be drawn under the map.
     place
         Index of the place whose row is drawn.
-    title, anchor, lead
-        Heading, name in links, and paragraphs under the heading.
+    lead
+        Paragraphs under the heading.
     size
         Bytes of the file.
     artefact
@@ -74,7 +72,7 @@ def chapter(
     InvalidProblemError
         When there is no such place.
     """
-    own, guarantee = mechanism.region, mechanism.guarantee
+    own, guarantee, title = mechanism.region, mechanism.guarantee, "A location service"
     if not 0 <= place < own.K:
         raise InvalidProblemError("place", f"an index from 0 to {own.K - 1}", place)
     spacing = Fraction(own.reach).limit_denominator(1000)
@@ -84,7 +82,7 @@ def chapter(
     body = render_template(
         "location.html",
         title=title,
-        anchor=anchor,
+        anchor="location",
         lead=lead,
         passed=mechanism.certificate.passed,
         cautions=cautions(guarantee, spacing),
@@ -94,21 +92,21 @@ def chapter(
             "guesses": "100" if nats is None else guesses(nats * (own.stretch or 1)),
         },
         size=size_text,
-        figure=_map(mechanism, region or own, place, anchor),
+        figure=_map(mechanism, region or own, place),
         numbers=_numbers(mechanism),
         bounded=mechanism.lower is not None,
         artefact=artefact,
         in_browser=IN_BROWSER,
         sha256=sha256,
         attacked=[
-            section(attack, title=heading, anchor=f"{anchor}-attacked-{at}")
+            section(attack, title=heading, anchor=f"location-attacked-{at}")
             for at, (heading, attack) in enumerate(attacked)
         ],
     )
-    return Chapter(title, anchor, body, lead[0] if lead else _LEAD)
+    return Chapter(title, "location", body, lead[0] if lead else _LEAD)
 
 
-def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
+def _map(mechanism: Mechanism, region: Region, place: int) -> str:
     """Return the SVG of a region, with its roads if it has some, and the reports of place number `place`."""
 
     def draw(figure: Figure) -> None:
@@ -128,7 +126,7 @@ def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
             ax=ax,
         )
 
-    return drawn(draw, 5.0, 4.4, label="Map of where one place is reported", salt=anchor)
+    return drawn(draw, 5.0, 4.4, label="Map of where one place is reported", salt="location")
 
 
 def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:

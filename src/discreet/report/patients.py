@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.artefact import save_anonymous
 from discreet.core import printed
 from discreet.core.guarantee import KAnonymity
-from discreet.core.tree import Tree
-from discreet.datasets.microdata import made_patients, zip_paths
+from discreet.datasets.microdata import made_patients
+from discreet.evaluate.simulate.attacks import patient_attributes
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
-from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.verify import classes_of
 from discreet.plot import Curve
 from discreet.report.page import make_chapter
@@ -86,8 +85,7 @@ def patient_demo(
     import polars as pl
 
     table = pl.DataFrame(made_patients(patients))
-    tree = Tree.from_paths(zip_paths(), root="*")
-    attributes = (Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", tree))
+    attributes = patient_attributes()
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize(
         table.with_row_index("row"),
         KAnonymity(k, QUASI),
@@ -98,7 +96,7 @@ def patient_demo(
         time_limit=seconds,
     )
     examples = _examples(table, made.table)
-    public: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = _without(made, "row")
+    public = replace(made, table=made.table.drop("row"))
     save_anonymous(public, file, attributes)
     problem = read_problem(table, QUASI, attributes, "ncp")
     strangers = pl.DataFrame(made_patients(patients, seed=strangers_seed))
@@ -151,11 +149,6 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
         ]
         curves.append(Curve(label, tuple(ks), tuple(losses)))
     return curves
-
-
-def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any]:
-    """Return an anonymization without a column."""
-    return replace(made, table=made.table.drop(name))
 
 
 def _examples(

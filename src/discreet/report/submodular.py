@@ -84,7 +84,6 @@ def chapter(
     anchor: str = "choice",
     lead: Sequence[str] = (),
     names: Sequence[str] | None = None,
-    kinds: Sequence[str] | None = None,
     ground: Ground | None = None,
     curves: Sequence[Curve] = (),
     curves_note: str = "",
@@ -106,8 +105,6 @@ def chapter(
         Paragraphs under the heading, plain text: who is protected, and what is chosen.
     names
         What to call the elements, ``(n_elements,)``; numbers by default.
-    kinds
-        What to call the kinds, ``(n_kinds,)``; numbers by default.
     ground
         A map of the candidates.
     curves
@@ -130,7 +127,7 @@ def chapter(
         For names that do not fit the ground set.
     """
     selection = release.result
-    labels = _names(selection, names, kinds)
+    labels = _names(selection, names)
     about: dict[str, Any] = {} if attacked is not None else {"title": "Audited", "lead": _AUDITED}
     return outcome_chapter(
         "submodular.html",
@@ -162,26 +159,21 @@ def chapter(
     )
 
 
-def _names(
-    selection: Selection, names: Sequence[str] | None, kinds: Sequence[str] | None
-) -> list[str]:
-    """Return the names of the chosen elements, with their kinds if there are several, in the order of the draws.
+def _names(selection: Selection, names: Sequence[str] | None) -> list[str]:
+    """Return the names of the chosen elements, with the kind of each if there are several, in the order of the draws.
 
-    Numbers are used where `names` ``(n_elements,)`` or `kinds` ``(n_kinds,)`` are None. InvalidProblemError for other
-    lengths.
+    Numbers are used where `names` ``(n_elements,)`` is None. InvalidProblemError for another length.
 
     `selection` is the published choice.
     """
     statement = selection.statement
     if names is not None and len(names) != statement.n_elements:
         raise InvalidProblemError("names", f"{statement.n_elements} names", len(names))
-    if kinds is not None and len(kinds) != statement.n_kinds:
-        raise InvalidProblemError("kinds", f"{statement.n_kinds} names", len(kinds))
     shown = []
     for element, kind in selection.chosen:
         name = f"element {element}" if names is None else names[element]
         if statement.n_kinds > 1:
-            name += f", {f'kind {kind}' if kinds is None else kinds[kind]}"
+            name += f", kind {kind}"
         shown.append(name)
     return shown
 

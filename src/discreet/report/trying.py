@@ -6,9 +6,8 @@ whose inputs are public.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from discreet.core.randomness import SeededBits
 from discreet.evaluate.attack.finding import Attacked
@@ -17,17 +16,14 @@ from discreet.evaluate.audit.request import AuditRequest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from discreet.core.guarantee import PureDP
     from discreet.core.outcome import Anonymization, Design, Release
-    from discreet.core.randomness import UniformSource
     from discreet.evaluate.audit.audit import Audit
     from discreet.hierarchy import GroupSizes
     from discreet.kanonymity.problem import Attribute
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
-    from discreet.submodular import FacilityLocation, Matroid, Selection
+    from discreet.submodular import Matroid, Selection
 
 _SLOW_REPLAYS = frozenset({"algorithm-1"})
 """Methods whose draws take more than a few seconds to replay."""
@@ -74,37 +70,6 @@ def try_design(
     return attacked, (audited,)
 
 
-def try_choice(
-    f: FacilityLocation,
-    without: FacilityLocation,
-    matroid: Matroid,
-    guarantee: PureDP,
-    *,
-    trials: int = 60,
-) -> Attacked:
-    """Play whether one made record was among those that decided.
-
-    Returns the finding, private for real records.
-
-    Parameters
-    ----------
-    f, without
-        The objective with the record, and without it.
-    matroid, guarantee
-        What may be chosen, and what is promised.
-    trials
-        Games, 40 or more; each is a release.
-    """
-    from discreet.evaluate.attack.membership import attack_membership
-    from discreet.submodular import release
-
-    def choose(data: FacilityLocation, bits: UniformSource | None) -> Any:  # noqa: ANN401 - pairs
-        return release(data, matroid, guarantee, bits=bits).result.chosen
-
-    finding = attack_membership(choose, (f, without), guarantee, trials=trials)
-    return Attacked("choice", (finding,))
-
-
 def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...]:
     """Audit a choice by the verifier, and its method by every draw on a few synthetic records and all their neighbors.
 
@@ -138,48 +103,25 @@ def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...
     return tuple(audits)
 
 
-def try_counts(data: GroupSizes, guarantee: PureDP, *, trials: int = 80) -> Attacked:
-    """Average repeated releases of made counts, and play whether one made person was counted.
+def try_counts(data: GroupSizes, guarantee: PureDP, *, games: int = 80) -> Attacked:
+    """Average repeated releases of synthetic counts, and play whether a person was counted.
 
-    Returns the findings, private for real counts. The person is added to a household of the commonest size.
+    Returns the findings, private for real counts.
 
     Parameters
     ----------
     data
-        Made counts, of public units.
+        Synthetic counts, of public units.
     guarantee
         What is promised of one release.
-    trials
+    games
         Games, 40 or more; each is a release of the whole table.
     """
-    from discreet.evaluate.attack.membership import attack_membership
-    from discreet.evaluate.attack.reconstruction import attack_repeated_counts
-    from discreet.hierarchy import GroupSizes, release
+    from discreet.evaluate.simulate.attacks import attack_released_counts
+    from discreet.hierarchy import release
 
-    tree, true = data.frame.tree, data.node_counts()
-    leaves: NDArray[np.int64] = true[tree.leaves]
-    # The control group: the same counts, each of another county.
-    strangers = GroupSizes.from_counts(tree, np.roll(leaves, 1, axis=0), units="public")
-
-    def counts(bits: UniformSource | None) -> Any:  # noqa: ANN401 - an array
-        return release(data, guarantee, bits=bits).result.counts
-
-    findings = attack_repeated_counts(
-        counts, true, others=strangers.node_counts(), trials=3, failure=0.05
-    )
-    # One person more: a household of the commonest size of a county becomes one larger.
-    leaf, size = np.unravel_index(int(leaves[:, :-1].argmax()), leaves[:, :-1].shape)
-    more = leaves.copy()
-    more[leaf, size] -= 1
-    more[leaf, size + 1] += 1
-
-    def released_counts(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
-        released = release(groups, guarantee, bits=bits).result.counts[tree.leaves[leaf]]
-        return tuple(round(float(value)) for value in released)
-
-    pair = GroupSizes.from_counts(tree, more, units="public"), data
-    findings.append(
-        attack_membership(released_counts, pair, guarantee, read=enumerate, trials=trials)
+    findings = attack_released_counts(
+        lambda groups, bits: release(groups, guarantee, bits=bits), data, guarantee, games=games
     )
     return Attacked("counts", tuple(findings))
 
@@ -207,16 +149,15 @@ def try_table(
     sensitive
         The column that the attacker wants to know.
     """
-    from discreet.evaluate.attack.inference import attack_inference
-    from discreet.evaluate.attack.linkage import attack_linkage
-    from discreet.evaluate.attack.people import people_of
+    from discreet.evaluate.attack.request import AttackRequest
+    from discreet.evaluate.attack.tables import attack_tables
     from discreet.evaluate.audit.audit import certified
     from discreet.kanonymity.verify import classes_of
 
-    inside = people_of(original, attributes, sensitive)
-    outside = people_of(others, attributes, sensitive)
-    findings = attack_linkage(made.table, made.guarantee, inside, others=outside)
-    findings += attack_inference(made.table, sensitive, inside, others=outside)
+    request = AttackRequest("table", sensitive=sensitive)
+    files = {"original": original, "others": others}
+    attacked = attack_tables(made.table, made.guarantee, attributes, request, files=files)
     smallest = int(classes_of(made.table, made.guarantee.quasi_identifiers).sizes.min())
     audited = certified(made.certificate, made.guarantee, lower=smallest)
-    return Attacked("table", tuple(findings)), (audited,)
+    # The people are synthetic, so that the findings may be shown.
+    return replace(attacked, private=""), (audited,)

@@ -208,8 +208,6 @@ def chapter(
     file: str,
     command: str,
     sha256: str = "",
-    title: str = "",
-    anchor: str = "verified",
 ) -> Chapter:
     """Render the chapter of a verification.
 
@@ -226,8 +224,6 @@ def chapter(
         Command line that repeats the checks, as text.
     sha256
         The digest of the bytes that were checked.
-    title, anchor
-        Heading of the chapter, and its name in links.
 
     Returns
     -------
@@ -256,12 +252,12 @@ def chapter(
     words = KINDS[kind]
     failed = sum(not check.passed for check in certificate.checks)
     near = isinstance(guarantee, MetricDP) and guarantee.radius is not None
-    heading = title or f"{file}: what was checked"
+    heading = f"{file}: what was checked"
     lead = f"{file} is {words.noun}."
     body = render_template(
         "verified.html",
         title=heading,
-        anchor=anchor,
+        anchor="verified",
         lead=lead,
         file=file,
         guarantee=f"{stated['guarantee'].get('sentence') or guarantee}.",
@@ -280,4 +276,4 @@ def chapter(
         sha256=sha256,
         public=stated["assumed_public"],
     )
-    return Chapter(heading, anchor, body, lead)
+    return Chapter(heading, "verified", body, lead)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
@@ -153,23 +153,6 @@ def attack_membership(
     return Finding(name, "games won", own, Estimate.computed(0.5), idle, limit=limit)
 
 
-@final
-@dataclass(frozen=True)
-class _Rule:
-    """Counts of outcomes in runs with the record and without it."""
-
-    inside: Counter[Hashable]
-    outside: Counter[Hashable]
-    runs: tuple[int, int]
-
-    def score(self, seen: Iterable[Hashable]) -> float:
-        """Return the log-likelihood ratio, in nats, of an outcome's parts `seen`, first input to second; linear."""
-        shift = math.log((self.runs[1] + 2) / (self.runs[0] + 2))
-        return sum(
-            math.log((self.inside[part] + 1) / (self.outside[part] + 1)) + shift for part in seen
-        )
-
-
 def _play(
     inside: Sequence[tuple[tuple[Hashable, ...], ...]],
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
@@ -182,40 +165,28 @@ def _play(
     n = len(inside)
     learn, choose = n // 3, n // 2
     rules = [
-        (kind, _learned(inside[:learn], outside[:learn], kind))
-        for kind in (_as_outcomes, _as_parts)
+        (
+            kind,
+            *(Counter(chain.from_iterable(map(kind, runs[:learn]))) for runs in (inside, outside)),
+        )
+        for kind in (tuple, chain.from_iterable)
     ]
 
-    def wins(rule: tuple[Callable[..., list[Hashable]], _Rule], part: slice) -> int:
-        kind, counts = rule
-        ins = [counts.score(kind(seen)) for seen in inside[part]]
-        outs = [counts.score(kind(seen)) for seen in outside[part]]
+    def wins(rule: Any, part: slice) -> int:  # noqa: ANN401 - what lists the parts, and two counters
+        kind, ours, theirs = rule
+        ins, outs = (
+            [
+                sum(math.log((ours[one] + 1) / (theirs[one] + 1)) for one in kind(seen))
+                for seen in runs[part]
+            ]
+            for runs in (inside, outside)
+        )
         # Where nothing speaks for either, the first input is named: right as often as wrong.
         return sum(score >= 0 for score in ins) + sum(score < 0 for score in outs)
 
     best = max(rules, key=lambda rule: wins(rule, slice(learn, choose)))
     test = slice(choose, n)
     return clopper_pearson(wins(best, test), 2 * (n - choose), failure=failure)
-
-
-def _learned(
-    inside: Sequence[tuple[tuple[Hashable, ...], ...]],
-    outside: Sequence[tuple[tuple[Hashable, ...], ...]],
-    kind: Callable[..., list[Hashable]],
-) -> _Rule:
-    """Count in how many games on each side the attacker saw each part that `kind` lists; linear in what was seen."""
-    counted = [Counter(part for seen in runs for part in kind(seen)) for runs in (inside, outside)]
-    return _Rule(counted[0], counted[1], (len(inside), len(outside)))
-
-
-def _as_outcomes(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
-    """Return the outputs."""
-    return list(seen)
-
-
-def _as_parts(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
-    """Return the parts of all outputs."""
-    return [part for one in seen for part in one]
 
 
 def _parts(output: Any) -> Iterable[Hashable]:  # noqa: ANN401 - whatever the mechanism gives

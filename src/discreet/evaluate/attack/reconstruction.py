@@ -124,7 +124,6 @@ def attack_levels(
     run: Callable[[UniformSource | None], Measured],
     truth: ArrayLike,
     *,
-    others: ArrayLike | None = None,
     trials: int = 8,
     failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
@@ -139,7 +138,7 @@ def attack_levels(
         ``run(bits)``: one set of noisy measurements, direct or survival counts.
     truth
         What was measured, ``(n_nodes, width)``. Private.
-    others, trials, failure, bits
+    trials, failure, bits
         As in :func:`attack_repeated_counts`.
 
     Returns
@@ -168,7 +167,6 @@ def attack_levels(
     (['levels that add up, level 1', 'levels that add up, level 2'], True)
     """
     true = np.asarray(truth, dtype=np.float64)
-    strange = None if others is None else np.asarray(others, dtype=np.float64)
     if trials < 2:
         raise InvalidProblemError("trials", "2 or more", trials)
     rows: list[tuple[NDArray[np.float64], ...]] = []
@@ -176,18 +174,11 @@ def attack_levels(
     for _ in range(trials):
         measured = run(bits)
         levels = measured.frame.tree.levels
-        for part in (true, true if strange is None else strange):
-            if part.shape != measured.values.shape:
-                expected = f"shape {measured.values.shape}"
-                raise InvalidProblemError("truth", expected, f"shape {part.shape}")
-        fitted = fit_levels(measured)
-        group = true if strange is None else strange
-        rows.append(
-            tuple(
-                np.abs(guess - at).mean(axis=1)
-                for guess, at in ((fitted, true), (measured.values, true), (fitted, group))
-            )
-        )
+        if true.shape != measured.values.shape:
+            expected = f"shape {measured.values.shape}"
+            raise InvalidProblemError("truth", expected, f"shape {true.shape}")
+        guesses = (fit_levels(measured), measured.values)
+        rows.append(tuple(np.abs(guess - true).mean(axis=1) for guess in guesses))
 
     def mean(kind: int, level: int) -> Estimate:
         at_level = levels == level
@@ -199,7 +190,6 @@ def attack_levels(
             "error of a count",
             mean(0, level),
             mean(1, level),
-            None if strange is None else mean(2, level),
             error=True,
             note=_NOTE,
         )

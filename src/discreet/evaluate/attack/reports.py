@@ -262,54 +262,29 @@ def watch_repeated(
     if counts != sorted(set(counts)):
         raise InvalidProblemError("reports", "ascending numbers", list(reports))
     computed = {n: repeated_success(channel, known, reports=n) for n in counts}
-    drawn = [n for n in counts if computed[n] is None]
-    sampled: dict[int, Guessing] = {}
-    if drawn:
-        sampled = _draw_repeated(channel, known, drawn, trials=trials, failure=failure, bits=bits)
-    made = []
-    for n in counts:
-        exact = computed[n]
-        made.append(sampled[n] if exact is None else Guessing(n, Estimate.computed(exact), None))
-    return made
-
-
-def _draw_repeated(
-    channel: Reporting,
-    known: NDArray[np.float64],
-    drawn: list[int],
-    *,
-    trials: int,
-    failure: float,
-    bits: UniformSource | None,
-) -> dict[int, Guessing]:
-    """Guess the secret from each number of reports in `drawn`, and from reports of others; return success by number.
-
-    `known` is the attacker's prior ``(n,)``. The cost is trials times secrets times the most reports.
-    """
-    source = as_bits(bits)
-    most = drawn[-1]
+    made = {
+        n: Guessing(n, Estimate.computed(exact), None)
+        for n, exact in computed.items()
+        if exact is not None
+    }
+    right = {n: [0, 0] for n in counts if n not in made}
     with np.errstate(divide="ignore"):
         logs, start = np.log(channel.probabilities), np.log(known)
-    right = {n: [0, 0] for n in drawn}
-    rows = max(1, MAX_LIKELIHOODS_AT_ONCE // channel.n_secrets)
-    for first in range(0, trials, rows):
+    rows, source = max(1, MAX_LIKELIHOODS_AT_ONCE // channel.n_secrets), as_bits(bits)
+    for first in range(0, trials if right else 0, rows):
         size = min(rows, trials - first)
         secrets = draw_secrets(known, size, source)
         # The second group sees reports of others.
         for group, sources in enumerate((secrets, draw_secrets(known, size, source))):
             score = np.tile(start, (size, 1))
-            for n in range(1, most + 1):
+            for n in range(1, max(right) + 1):
                 score += logs[:, channel.report_many(sources, source)].T
                 if n in right:
                     right[n][group] += int((score.argmax(axis=1) == secrets).sum())
-    return {
-        n: Guessing(
-            n,
-            clopper_pearson(own, trials, failure=failure),
-            clopper_pearson(other, trials, failure=failure),
-        )
-        for n, (own, other) in right.items()
-    }
+    for n, counted in right.items():
+        own, other = (clopper_pearson(count, trials, failure=failure) for count in counted)
+        made[n] = Guessing(n, own, other)
+    return [made[n] for n in counts]
 
 
 def draw_secrets(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.verify import MAX_PLACES_FOR_TRIPLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,13 +54,11 @@ class ShownRows:
     ----------
     channel
         The channel.
-    max_secrets
-        Secrets whose rows are all computed: 2,600 make tables of a few million floats, and products of these.
 
     Raises
     ------
     InvalidProblemError
-        Beyond `max_secrets` secrets.
+        Beyond 2600 secrets, whose rows make tables of a few million floats.
 
     Examples
     --------
@@ -72,13 +71,12 @@ class ShownRows:
     """
 
     channel: AnchoredChannel
-    max_secrets: int = 2600
 
     def __post_init__(self) -> None:
-        if self.channel.n_secrets > self.max_secrets:
+        if self.channel.n_secrets > MAX_PLACES_FOR_TRIPLES:
             raise InvalidProblemError(
                 "FILE",
-                f"at most {self.max_secrets} places, whose rows fit into memory; beyond, `verify` and "
+                f"at most {MAX_PLACES_FOR_TRIPLES} places, whose rows fit into memory; beyond, `verify` and "
                 "`audit --strength certified` check the claim, and a design for fewer places can be attacked",
                 self.channel.n_secrets,
             )

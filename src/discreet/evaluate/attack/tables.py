@@ -28,8 +28,7 @@ def attack_tables(
     request: AttackRequest,
     *,
     files: dict[str, Any],
-    again: tuple[Any, Sequence[Attribute]] | None,
-    sensitive: str | None = None,
+    again: tuple[Any, Sequence[Attribute]] | None = None,
 ) -> Attacked:
     """Link people to a published table, infer what is sensitive of them, and intersect it with a second table.
 
@@ -51,8 +50,6 @@ def attack_tables(
         it, and ``"population"``, all people.
     again
         A second table of the same people, and how its quasi-identifiers are read.
-    sensitive
-        The sensitive column where the request names none.
 
     Returns
     -------
@@ -64,7 +61,7 @@ def attack_tables(
     InvalidProblemError
         For a sensitive column that is missing.
     """
-    secret = request.sensitive or sensitive
+    secret = request.sensitive
     for name, table in {**files, "target": published}.items():
         if secret is not None and name != "population" and secret not in table.columns:
             raise InvalidProblemError("sensitive", "a column of every table", repr(secret))

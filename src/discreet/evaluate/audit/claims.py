@@ -1,4 +1,4 @@
-r"""Lower bounds on the parameter of a claim from two probabilities of one event, with one-sided intervals.
+r"""Lower bounds on the parameter of a claim from two probabilities of one event.
 
 An event with probability at least ``p`` on one input and at most ``q`` on its neighbor shows that
 
@@ -24,7 +24,7 @@ from discreet.core.exact import float_floor, log_floor
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     Auditable = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP
 
@@ -33,8 +33,6 @@ ORDERS = (1, 2, 3, 4, 6, 8, 16, 32)
 
 _INFINITE = Fraction(-1)
 """Stands for an infinite strength; a fraction has no infinity."""
-_QUANTILE_ERROR = 1e-9
-"""Relative error granted to a beta quantile, which is accurate to about 1e-12."""
 
 
 def check_claim(guarantee: object) -> Auditable:
@@ -134,35 +132,6 @@ def rough_strength(
     nats = np.log(np.maximum(top, 1e-300) / q)
     scale = float(distance) if isinstance(claim, MetricDP) and distance else 1.0
     return np.asarray(np.maximum(nats, 0.0) / scale)
-
-
-def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
-    """Return lower bounds on probabilities from counts of successes in `trials` ([CP34]_, one end).
-
-    Each bound fails with probability at most `failure`.
-
-    Same shape as `successes`.
-
-    Examples
-    --------
-    >>> least_chance([0, 50, 100], 100, 1e-9).round(3).tolist()
-    [0.0, 0.222, 0.813]
-    """
-    from scipy.special import betaincinv
-
-    k = np.asarray(successes, dtype=np.float64)
-    quantiles = betaincinv(np.maximum(k, 1e-9), trials - k + 1, failure) * (1 - _QUANTILE_ERROR)
-    return np.asarray(np.where(k <= 0, 0.0, quantiles))
-
-
-def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
-    """Return upper bounds on probabilities, each failing with probability at most `failure`; see :func:`least_chance`.
-
-    Of the shape of `successes`, in `trials` each.
-    """
-    # The mirrored quantile, which floats resolve where 1 - failure would be rounded to 1.
-    failures = least_chance(trials - np.asarray(successes, dtype=np.float64), trials, failure)
-    return np.asarray(np.minimum(1.0, (1 - failures) * (1 + _QUANTILE_ERROR)))
 
 
 def as_number(found: Fraction) -> float:

@@ -8,12 +8,14 @@ likelihood ratio where coordinates are independent, as noise is), and the line a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, final
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
 from discreet.core.printed import estimate
-from discreet.evaluate.audit.claims import least_chance, most_chance, rough_strength
+from discreet.evaluate.audit.claims import rough_strength
+from discreet.evaluate.intervals import least_chance, most_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,17 +47,24 @@ class _Limits(NamedTuple):
 _LIMITS = _Limits()
 
 
-class _Score(Protocol):
-    """A number for each row."""
+@final
+@dataclass(frozen=True, eq=False)
+class _Score:
+    """A number for each outcome.
 
-    @property
-    def words(self) -> str:
-        """Words for the score, in messages."""
-        ...
+    Parameters
+    ----------
+    words
+        Words for the score, in messages.
+    of
+        Rows of outcomes ``(n, m)`` -> their scores ``(n,)``.
+    by_outcome
+        Whether events of it are sets of outcomes, better told by naming them.
+    """
 
-    def of(self, rows: Rows) -> Scores:
-        """Compute the score of each row."""
-        ...
+    words: str
+    of: Callable[[Rows], Scores]
+    by_outcome: bool = False
 
 
 @final
@@ -88,83 +97,8 @@ class Event:
         scores = self.score.of(rows)
         return scores >= self.threshold if self.upper else scores <= self.threshold
 
-    @property
-    def by_outcome(self) -> bool:
-        """Whether it is a set of outcomes, better told by naming them."""
-        return isinstance(self.score, _Whole)
-
     def __str__(self) -> str:
         return f"{self.score.words} {'>=' if self.upper else '<='} {estimate(self.threshold)}"
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Coordinate:
-    place: int
-
-    @property
-    def words(self) -> str:
-        """The coordinate's name in an event."""
-        return f"outcome[{self.place}]"
-
-    def of(self, rows: Rows) -> Scores:
-        """Return the score of each outcome, ``(rows,)``: one coordinate."""
-        return rows[:, self.place]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Line:
-    weights: NDArray[np.float64]
-    words: str = "the line between the means"
-
-    def of(self, rows: Rows) -> Scores:
-        """Return the score of each outcome, ``(rows,)``: a weighted sum of coordinates."""
-        return np.asarray(rows @ self.weights)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Ratios:
-    """Sum over coordinates of the logarithm of how much likelier the value is on the first input."""
-
-    edges: tuple[NDArray[np.float64], ...]
-    tables: tuple[NDArray[np.float64], ...]
-    words: str = "log-likelihood ratio, learned by coordinates,"
-
-    def of(self, rows: Rows) -> Scores:
-        """Return the score of each outcome, ``(rows,)``: the sum of log ratios over coordinates."""
-        total = np.zeros(len(rows))
-        for place, (edges, table) in enumerate(zip(self.edges, self.tables, strict=True)):
-            total += table[np.searchsorted(edges, rows[:, place], side="right")]
-        return total
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Whole:
-    """The same for whole outcomes, by their names; 0 for those never seen."""
-
-    names: NDArray[np.uint64]
-    table: NDArray[np.float64]
-    words: str = "log-likelihood ratio, learned by outcomes,"
-
-    def of(self, rows: Rows) -> Scores:
-        """Return the score of each outcome, ``(rows,)``: its log ratio, 0 for an unknown one."""
-        named = _named(rows)
-        at = np.minimum(np.searchsorted(self.names, named), len(self.names) - 1)
-        return np.where(self.names[at] == named, self.table[at], 0.0)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Own:
-    function: Callable[[Rows], Scores]
-    words: str
-
-    def of(self, rows: Rows) -> Scores:
-        """Return the score of each outcome, ``(rows,)``, by the user's function."""
-        return np.asarray(self.function(rows), dtype=np.float64)
 
 
 def learn(
@@ -237,8 +171,7 @@ def _scores(
 
     `own` are stated scores, with words; `numeric` tells that outcomes are numbers. A sort for each coordinate.
     """
-    for words, function in own:
-        yield _Own(function, words)
+    yield from (_Score(words, function) for words, function in own)
     by_outcome = _learn_whole(first, second)
     if by_outcome is not None:
         yield by_outcome
@@ -247,14 +180,15 @@ def _scores(
     spread = np.sqrt(first.var(axis=0) + second.var(axis=0)) + 1e-12
     apart = (first.mean(axis=0) - second.mean(axis=0)) / spread
     places = np.argsort(-np.abs(apart), kind="stable")[: _LIMITS.coordinates]
-    yield from (_Coordinate(int(place)) for place in places)
+    for place in places.tolist():
+        yield _Score(f"outcome[{place}]", itemgetter((slice(None), place)))
     if first.shape[1] > 1:
-        yield _Line(apart / spread)
+        yield _Score("the line between the means", lambda rows: rows @ (apart / spread))
         yield _learn_ratios(first, second)
 
 
-def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
-    """Return the log ratio of the counts of each coordinate's values, binned where there are many.
+def _learn_ratios(first: Rows, second: Rows) -> _Score:
+    """Add up over coordinates the log ratio of the counts of the value, binned where there are many.
 
     `first` and `second` are ``(samples, coordinates)``. A sort for each coordinate.
     """
@@ -270,10 +204,18 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
         ]
         edges.append(values)
         tables.append(_log_ratio(counts[0], counts[1]))
-    return _Ratios(tuple(edges), tuple(tables))
+
+    def total(rows: Rows) -> Scores:
+        """Return the sum of log ratios over coordinates, ``(rows,)``."""
+        ratios = np.zeros(len(rows))
+        for column, cuts, table in zip(rows.T, edges, tables, strict=True):
+            ratios += table[np.searchsorted(cuts, column, side="right")]
+        return ratios
+
+    return _Score("log-likelihood ratio, learned by coordinates,", total)
 
 
-def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
+def _learn_whole(first: Rows, second: Rows) -> _Score | None:
     """Return the log ratio of the counts of whole outcomes, rows of both samples.
 
     ``None`` if nearly all of them differ.
@@ -283,7 +225,15 @@ def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
     if len(names) > _LIMITS.share_of_outcomes * len(places) + 2:
         return None
     counts = [np.bincount(part, minlength=len(names)) for part in np.split(places, [len(named[0])])]
-    return _Whole(names, _log_ratio(counts[0], counts[1]))
+    table = _log_ratio(counts[0], counts[1])
+
+    def ratio(rows: Rows) -> Scores:
+        """Return the log ratio of each outcome, ``(rows,)``, 0 for one that was never seen."""
+        named_rows = _named(rows)
+        at = np.minimum(np.searchsorted(names, named_rows), len(names) - 1)
+        return np.where(names[at] == named_rows, table[at], 0.0)
+
+    return _Score("log-likelihood ratio, learned by outcomes,", ratio, by_outcome=True)
 
 
 def _log_ratio(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.float64]:

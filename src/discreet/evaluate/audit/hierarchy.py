@@ -34,7 +34,7 @@ from discreet.hierarchy.plan import level_parts
 from discreet.hierarchy.problem import GroupSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Mapping
 
     from numpy.typing import NDArray
 
@@ -149,7 +149,7 @@ def measurements_of(case: _Noised, size: int, bits: RandomBits) -> NDArray[np.fl
 
 
 def count_pairs(
-    relation: str, *, regions: int = 2, top: int = _MAX_SIZE + 1, quantity: int = 1
+    relation: str, *, regions: int = 2, top: int = _MAX_SIZE + 1
 ) -> list[tuple[Groups, Groups]]:
     """List all pairs of neighbors with a unit in each region and sizes up to the top.
 
@@ -164,8 +164,6 @@ def count_pairs(
         How many.
     top
         The largest size; more than the largest that is counted, so that top-coding is tried too.
-    quantity
-        The most that one person adds.
 
     Examples
     --------
@@ -175,9 +173,14 @@ def count_pairs(
     data: list[Groups] = [
         tuple((size,) for size in sizes) for sizes in product(range(top + 1), repeat=regions)
     ]
-    more = sorted({(a, b) for a in data for b in _persons_more(a, quantity, top)})
+    more = [
+        (groups, (*groups[:leaf], (size + 1,), *groups[leaf + 1 :]))
+        for groups in data
+        for leaf, (size,) in enumerate(groups)
+        if size < top
+    ]
     if relation == "add-remove-person":
-        return more
+        return sorted(more)
     return sorted(
         {
             (a, b)
@@ -186,14 +189,6 @@ def count_pairs(
             if a < b
         }
     )
-
-
-def _persons_more(groups: Groups, quantity: int, top: int) -> Iterator[Groups]:
-    """Yield the tables in which one group has up to `quantity` persons more, at most `top`."""
-    for leaf, (size,) in enumerate(groups):
-        for z in range(1, quantity + 1):
-            if size + z <= top:
-                yield (*groups[:leaf], (size + z,), *groups[leaf + 1 :])
 
 
 def _table(groups: Groups, units: Any, max_size: int) -> GroupSizes:  # noqa: ANN401 - one of two words

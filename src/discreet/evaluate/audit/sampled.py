@@ -16,9 +16,10 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import estimate
 from discreet.core.randomness import as_bits
-from discreet.evaluate.audit.claims import least_chance, most_chance, strength
+from discreet.evaluate.audit.claims import strength
 from discreet.evaluate.audit.events import learn
 from discreet.evaluate.audit.exact import MAX_NAMED_OUTCOMES, Shown
+from discreet.evaluate.intervals import least_chance, most_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -250,7 +251,7 @@ def _tested(
 
 def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
     """List outcomes of an event by outcome, or of any if there are `names`, if 1 to 5 were seen; else its threshold."""
-    if not (event.by_outcome or names):
+    if not (event.score.by_outcome or names):
         return str(event)
     seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)
     if not 0 < len(seen) <= MAX_NAMED_OUTCOMES:

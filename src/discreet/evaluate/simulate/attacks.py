@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Attacked
 
 if TYPE_CHECKING:
-    from discreet.core.guarantee import KAnonymity
+    from collections.abc import Callable
+
+    from discreet.core.guarantee import KAnonymity, PureDP
     from discreet.core.randomness import UniformSource
+    from discreet.evaluate.attack.finding import Finding
     from discreet.evaluate.attack.request import AttackRequest
+    from discreet.hierarchy import GroupSizes
     from discreet.kanonymity.problem import Attribute
 
 _DATA = "on synthetic data"
@@ -79,10 +84,9 @@ def attack_patients(request: AttackRequest) -> Attacked:
         publish(people, guarantee),
         guarantee,
         attributes,
-        request,
+        replace(request, sensitive="disease"),
         files=files,
         again=again,
-        sensitive="disease",
     )
 
 
@@ -97,18 +101,15 @@ def patient_attributes() -> tuple[Attribute, ...]:
 
 
 def attack_counts(request: AttackRequest) -> Attacked:
-    """Attack releases of synthetic counts: averages, levels, and whether a person was counted.
+    """Attack releases of synthetic counts: averages, whether a person was counted, and levels.
 
     The request needs ``epsilon`` and may name a ``method``; other options are refused with InvalidProblemError. Its
     `trials` and `failure` are for all three: by default 3, 8 and 200 trials, and failure 0.05 for the first two, whose
     intervals are over runs. About 20 releases a trial.
     """
-    import numpy as np
-
     from discreet.core.guarantee import PureDP
     from discreet.datasets import made_census
-    from discreet.evaluate.attack.membership import attack_membership
-    from discreet.evaluate.attack.reconstruction import attack_levels, attack_repeated_counts
+    from discreet.evaluate.attack.reconstruction import attack_levels
     from discreet.hierarchy import GroupSizes, release, reproduce
     from discreet.hierarchy.measure import measure, truth
     from discreet.hierarchy.methods import DEFAULT, METHODS
@@ -118,22 +119,16 @@ def attack_counts(request: AttackRequest) -> Attacked:
     claim = PureDP(request.need("epsilon"), "add-remove-person")
     run = reproduce if getattr(method, "unproven", "") else release
     made = made_census(states=2, counties=6, groups=600, max_size=10, outliers=2, seed=1)
-    leaf_counts, tree = made.with_size_zero(), made.tree
-    data = GroupSizes.from_counts(tree, leaf_counts, units="public")
-    # The control group: the same counts, each of another county.
-    strangers = GroupSizes.from_counts(tree, np.roll(leaf_counts, 1, axis=0), units="public")
-
-    def counts(bits: UniformSource | None) -> Any:  # noqa: ANN401 - an array
-        return run(data, claim, method=method, bits=bits).result.counts
-
+    data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
     # By the default, intervals over a few runs would be as wide as what they bound.
     failure = 0.05 if request.failure == DEFAULT_FAILURE else request.failure
-    findings = attack_repeated_counts(
-        counts,
-        data.node_counts(),
-        others=strangers.node_counts(),
+    findings = attack_released_counts(
+        lambda groups, bits: run(groups, claim, method=method, bits=bits),
+        data,
+        claim,
         trials=request.trials or 3,
-        failure=failure,
+        games=request.trials or 200,
+        failures=(failure, request.failure),
         bits=request.bits,
     )
     if run is release and method.kind in ("direct", "survival"):
@@ -144,30 +139,77 @@ def attack_counts(request: AttackRequest) -> Attacked:
             failure=failure,
             bits=request.bits,
         )
-    more = leaf_counts.copy()
-    # One person more: a group of the commonest size of a county becomes one larger.
-    leaf, size = np.unravel_index(int(leaf_counts[:, :-1].argmax()), leaf_counts[:, :-1].shape)
-    more[leaf, size] -= 1
-    more[leaf, size + 1] += 1
-    pair = GroupSizes.from_counts(tree, more, units="public"), data
-
-    def county_counts(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
-        leaf_counts = run(groups, claim, method=method, bits=bits).result.counts
-        return tuple(round(float(value)) for value in leaf_counts[tree.leaves[leaf]])
-
-    findings.append(
-        attack_membership(
-            county_counts,
-            pair,
-            claim,
-            read=enumerate,
-            trials=request.trials or 200,
-            failure=request.failure,
-            bits=request.bits,
-        )
-    )
     name = f"hierarchy, {request.method or DEFAULT}, {_DATA}"
     return Attacked(name, tuple(findings), {"epsilon": float(claim.epsilon)})
+
+
+def attack_released_counts(
+    run: Callable[[GroupSizes, UniformSource | None], Any],
+    data: GroupSizes,
+    claim: PureDP,
+    *,
+    trials: int = 3,
+    games: int = 200,
+    failures: tuple[float, float] = (0.05, DEFAULT_FAILURE),
+    bits: UniformSource | None = None,
+) -> list[Finding]:
+    """Average repeated releases of synthetic counts, and play whether a person was counted.
+
+    The person is added to a group of the commonest size of a county. ``16 trials`` and ``2 games`` releases.
+
+    Parameters
+    ----------
+    run
+        ``run(data, bits)``: one release.
+    data
+        Counts of public units.
+    claim
+        What is promised of one release.
+    trials, games
+        Repetitions of the averages; games, 40 or more.
+    failures
+        Probability with which an interval misses, of the averages and of the games.
+    bits
+        Source of chance.
+
+    Returns
+    -------
+    list of Finding
+        Private for real counts.
+    """
+    import numpy as np
+
+    from discreet.evaluate.attack.membership import attack_membership
+    from discreet.evaluate.attack.reconstruction import attack_repeated_counts
+    from discreet.hierarchy import GroupSizes
+
+    tree, true = data.frame.tree, data.node_counts()
+    leaves = true[tree.leaves]
+    # The control group: the same counts, each of another county.
+    strangers = GroupSizes.from_counts(tree, np.roll(leaves, 1, axis=0), units="public")
+    findings = attack_repeated_counts(
+        lambda bits: run(data, bits).result.counts,
+        true,
+        others=strangers.node_counts(),
+        trials=trials,
+        failure=failures[0],
+        bits=bits,
+    )
+    more = leaves.copy()
+    # One person more: a group of the commonest size of a county becomes one larger.
+    leaf, size = np.unravel_index(int(leaves[:, :-1].argmax()), leaves[:, :-1].shape)
+    more[leaf, size] -= 1
+    more[leaf, size + 1] += 1
+
+    def county_counts(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
+        counts = run(groups, bits).result.counts[tree.leaves[leaf]]
+        return tuple(round(float(value)) for value in counts)
+
+    pair = GroupSizes.from_counts(tree, more, units="public"), data
+    game = attack_membership(
+        county_counts, pair, claim, read=enumerate, trials=games, failure=failures[1], bits=bits
+    )
+    return [*findings, game]
 
 
 def attack_choices(request: AttackRequest) -> Attacked:

@@ -65,8 +65,9 @@ def tables_lost(method: str, k: Fraction) -> Measure:
 
     from discreet.core.guarantee import KAnonymity
     from discreet.datasets import made_patients
+    from discreet.evaluate.intervals import Estimate
     from discreet.evaluate.simulate.attacks import patient_attributes
-    from discreet.evaluate.utility.tables import table_utility
+    from discreet.evaluate.utility.measure import Measure
     from discreet.kanonymity import anonymize
     from discreet.kanonymity.methods import METHODS
 
@@ -74,14 +75,14 @@ def tables_lost(method: str, k: Fraction) -> Measure:
         raise InvalidProblemError("k", "whole numbers", str(k))
     chosen = METHODS.resolve(method, field="methods")
     people = nw.from_dict(made_patients(300, seed=9), backend="polars").to_native()
-    kinds = patient_attributes()
     made = anonymize(
         people,
         KAnonymity(int(k), ("age", "sex", "zip")),
-        attributes=kinds,
+        attributes=patient_attributes(),
         method=chosen,
         sensitive=["disease"],
         time_limit=2.0,
         throw=False,
     )
-    return table_utility(made.table, people, kinds)[0]
+    loss = Estimate.computed(made.diagnostics.mean_loss)
+    return Measure("loss of a cell", loss, best=0.0, worst=1.0)
