@@ -111,8 +111,7 @@ def best_partition(
     over subsets written as bits. Row i has the codes ``codes[i]`` ``(m,)`` int64, and ``part[i]`` becomes its class.
     ``O(2^n (m + C(n - 1, 2k - 2)))`` at most.
 
-    Of costs that differ by rounding the partition into more classes is taken, so that the cost given may be above the
-    least by as much, more than once; :func:`least_loss` gives the least. Every class is looked at, by its last row.
+    Of equal costs the partition into more classes is taken. Every class is looked at, by its last row.
     """
     m = len(A.kind)
     k = W.k
@@ -159,7 +158,7 @@ def best_partition(
                 continue
             total, parts = base + W.cost[t], W.parts[s] + 1
             best = W.least[s | t]
-            if total < best - 1e-12 or (total <= best + 1e-12 and parts > W.parts[s | t]):
+            if total < best or (total == best and parts > W.parts[s | t]):
                 W.least[s | t], W.taken[s | t], W.parts[s | t] = total, t, parts
     if W.least[full] == np.inf:
         return np.inf
@@ -171,26 +170,4 @@ def best_partition(
                 part[i] = label
         label += 1
         s ^= t
-    return float(W.least[full])
-
-
-@kernel
-def least_loss(n: int, W: Subsets) -> float:
-    """Return the least cost of `n` rows in the classes of `W`, which :func:`best_partition` filled; writes ``W.least``.
-
-    Infinite if no classes partition the rows. ``O(2^n classes)``.
-    """
-    full = (1 << n) - 1
-    W.least[1 : full + 1] = np.inf
-    W.least[0] = 0.0
-    for s in range(full):
-        if W.least[s] == np.inf:
-            continue
-        last = n - 1
-        while s & (1 << last):
-            last -= 1
-        for at in range(W.begin[last], W.begin[last + 1]):
-            t = W.classes[at]
-            if not s & t:
-                W.least[s | t] = min(W.least[s | t], W.least[s] + W.cost[t])
     return float(W.least[full])
