@@ -52,7 +52,6 @@ MODELS: list[PrivacyModel] = [
     RecursiveDiversity(2, 2),
     RecursiveDiversity("1/2", 1),
     AlphaFrequency("0.6"),
-    AlphaFrequency("1/2", values=(0,)),
     Closeness("0.3"),
     Closeness("0.3", ordered=True),
 ]

@@ -139,7 +139,6 @@ def test_where_portions_end_changes_nothing(
     method: Method, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = method.solve(mixed(), 3, SearchLimits()).labels
-    monkeypatch.setattr("discreet.kanonymity.methods.mondrian.ROWS_BETWEEN_CLOCK_READS", 1)
     few_rows = SplittingTuning(rows_between_clock_reads=1)
     monkeypatch.setattr("discreet.kanonymity.search.parts.SPLITTING", few_rows)
     single = SearchLimits(clock_interval=0.0)

@@ -113,8 +113,8 @@ class PairProgram:
         upper: list[float] = []
         for (i, e), v in at.items():
             for j in range(m):
-                most = max(x[i, j], x[e, j]), top[j] - min(x[i, j], x[e, j])
-                for side, big in zip((y0, z0), most, strict=True):
+                constants = max(x[i, j], x[e, j]), top[j] - min(x[i, j], x[e, j])
+                for side, big in zip((y0, z0), constants, strict=True):
                     for first, second in ((i, e), (e, i)):
                         # The first is above the second by at most this, and not at all where v is 1.
                         rows.append(
@@ -163,19 +163,14 @@ def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float6
 def _components(n: int, joined: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Label `n` rows ``(n,)`` int32 that pairs join, directly or by others.
 
-    `joined` ``(n (n - 1) / 2,)`` is by pair.
-
-    Labels from 0, by the least row of each component. Pairs are in the order (0, 1), (0, 2), ..., (1, 2), ....
+    `joined` is by pair, in the order (0, 1), (0, 2), ..., (1, 2), ...; entries behind the pairs are not read. Labels
+    are from 0, by the least row of each component.
     """
-    root = list(range(n))
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
 
-    def find(i: int) -> int:
-        while root[i] != i:
-            i = root[i]
-        return i
-
-    for place, (i, e) in enumerate(combinations(range(n), 2)):
-        if joined[place]:
-            a, b = sorted((find(i), find(e)))
-            root[b] = a
-    return np.unique([find(i) for i in range(n)], return_inverse=True)[1].astype(np.int32)
+    first, second = np.triu_indices(n, 1)
+    pairs = np.flatnonzero(joined[: len(first)])
+    graph = sparse.coo_array((np.ones(len(pairs)), (first[pairs], second[pairs])), shape=(n, n))
+    labels: NDArray[np.int32] = connected_components(graph, directed=False)[1].astype(np.int32)
+    return labels

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.arrays import arrays_of
 from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, require_feasible
 
 if TYPE_CHECKING:
@@ -67,7 +66,17 @@ def optimum_of(
     """
     from discreet.kanonymity.kernels.subsets import best_partition, room_for
 
-    n, part = len(rows), np.empty(len(rows), dtype=np.int64)
-    codes = problem.codes[rows].astype(np.int64)
-    loss = best_partition(arrays_of(problem), codes, n, part, room_for(n, problem.m, k))
+    n, m = len(rows), problem.m
+    part, local = np.empty(n, dtype=np.int64), np.empty((n, m), dtype=np.int64)
+    table = np.zeros((m, n, n))
+    for j, column in enumerate(problem.columns):
+        values, local[:, j] = np.unique(problem.codes[rows, j], return_inverse=True)
+        d = len(values)
+        if column.is_set:
+            table[j, 0, :d] = column.set_cost(1 + np.arange(d))
+        else:
+            low, high = np.triu_indices(d)
+            table[j, low, high] = column.span_cost(values[low], values[high])
+    is_set = np.array([column.is_set for column in problem.columns])
+    loss = best_partition(local, table, is_set, part, room_for(n, m, k))
     return part.astype(np.int32), float(loss)
