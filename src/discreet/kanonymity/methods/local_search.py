@@ -83,17 +83,17 @@ class LocalSearch:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search until the rounds or the time are over; without either, for 60 rounds a class, at least 300 and 60 k.
 
-        Complexity
-        ----------
-        ``O(p^2 m)`` once for the near points of p different rows, where that takes three seconds or less; else windows
-        of m orders are looked at.
-
         Raises
         ------
         InvalidProblemError
             For more suppressed rows than allowed, and suppression beside demands.
         InfeasibleError
             When all rows as one class fail a demand, so that every partition does.
+
+        Complexity
+        ----------
+        ``O(p^2 m)`` once for the near points of p different rows, where that takes three seconds or less; else windows
+        of m orders are looked at.
         """
         from discreet.kanonymity.kernels.unions import NearTable
 
