@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
-from discreet.kanonymity.losses import MEASURES, average_class_size, discernibility, measure
 from discreet.kanonymity.problem import (
     LOSSES,
     Attribute,
@@ -221,7 +220,6 @@ def test_nonsense_is_refused_by_position_and_not_by_value(
         lambda: Problem(fars().columns, np.full((2, 4), 99, dtype=np.int32)),
         lambda: fars().boxes([0] * 19),
         lambda: fars().boxes([0] * 19 + [2]),
-        lambda: measure(fars(), [0] * 20, 3, "entropy"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(state: Any) -> None:
@@ -233,13 +231,3 @@ def test_values_that_cannot_be_compared_are_numbered_all_the_same() -> None:
     problem = Problem.from_columns({"a": [3, "x", None, 3]}, [Categorical("a")])
     assert problem.columns[0].domain == (3, "x", None)
     assert problem.codes[:, 0].tolist() == [0, 1, 2, 0]
-
-
-def test_measures_by_name() -> None:
-    labels = [0] * 12 + [1] * 8
-    found = {name: measure(fars(), labels, 4, name) for name in MEASURES}
-    assert found["discernibility"] == 144 + 64 == discernibility(labels)
-    assert found["average-class-size"] == 10 == average_class_size(labels)
-    assert found["relative-class-size"] == 2.5
-    assert found["information-loss"] == 80 * found["mean-loss"]
-    assert average_class_size([-1, -1]) == 0

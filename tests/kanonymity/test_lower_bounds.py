@@ -17,7 +17,7 @@ from discreet.kanonymity.bound import nearest_bound
 from discreet.kanonymity.bounds.branching import room_for, separate
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import DualBound, MultiplierTuning
-from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
+from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.bounds.shared import (
     Packed,
     Shared,
@@ -62,6 +62,13 @@ def enumerated(problem: Problem, k: int) -> Enumerated:
     cheapest = np.array([min(w for rows, w in widths.items() if i in rows) for i in range(n)])
     least = [least_loss(problem, widths, suppressed=suppressed) for suppressed in (False, True)]
     return Enumerated(widths, cheapest, *least)
+
+
+def lower_bound(problem: Problem, k: int) -> float:
+    """Return the bound without a time limit."""
+    bound = LowerBound(problem, k)
+    bound.refine(SearchLimits())
+    return bound.value
 
 
 def least_loss(

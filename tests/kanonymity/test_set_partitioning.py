@@ -285,8 +285,6 @@ def test_a_start_is_never_made_worse() -> None:
 def test_what_has_no_answer_is_refused() -> None:
     with pytest.raises(InfeasibleError):
         SetPartitioning().solve(mixed(3, 0), 4, SearchLimits())
-    with pytest.raises(InvalidProblemError, match="smoothing"):
-        SetPartitioning(smoothing=1.0).solve(mixed(4, 0), 2, SearchLimits())
     with pytest.raises(InvalidProblemError, match="at most 3 rows"):
         SetPartitioning(max_rows=3).solve(mixed(4, 0), 2, SearchLimits())
 

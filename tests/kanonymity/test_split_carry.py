@@ -93,13 +93,6 @@ def test_a_solver_that_loses_more_is_not_believed() -> None:
     assert problem.loss_of(labels) <= problem.loss_of(good) + 1e-9
 
 
-@pytest.mark.parametrize("carry", [0, 1, 6, 100])
-def test_how_many_rows_are_carried_is_a_parameter(carry: int) -> None:
-    problem = mixed(30, 2)
-    found = SplitCarry(2, carry=carry).solve(problem, 2, SearchLimits())
-    assert audit(found.labels, 2).passed
-
-
 @pytest.mark.parametrize("n", [4, 11, 12, 13, 40])
 @pytest.mark.parametrize("k", [2, 3])
 def test_bubbles_end_with_all_rows_in_classes_of_k(n: int, k: int) -> None:
@@ -122,7 +115,6 @@ def test_bubbles_leave_no_fewer_than_k_rows_behind(keep: int) -> None:
     "attempt",
     [
         lambda: SplitCarry(1),
-        lambda: SplitCarry(carry=-1),
         lambda: BubbleCarry(keep=0),
         lambda: BubbleCarry(rows=5).solve(fars(), 3, SearchLimits()),
     ],

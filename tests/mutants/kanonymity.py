@@ -230,10 +230,12 @@ MUTANTS = (
     Mutant(
         "frequencies of the first value only",
         "kanonymity/models.py",
-        find="pick = range(width) if values is None else values",
-        replace="pick = range(1) if values is None else values",
+        find="return _marks(max(row) > alpha * sum(row) for row in _rows(counts))",
+        replace="return _marks(row[0] > alpha * sum(row) for row in _rows(counts))",
         breaks="a constraint dropped",
-        tests=("tests/kanonymity/test_frequency_of_any_value.py::test_each_value_is_compared",),
+        tests=(
+            "tests/kanonymity/test_models_beyond_k.py::test_each_model_accepts_one_class_and_rejects_another",
+        ),
     ),
     Mutant(
         "the certificate is not asked",

@@ -341,6 +341,12 @@ class _Covered(NamedTuple):
     people: Population
     columns: dict[str, Any]
 
+    @property
+    def public(self) -> PublicInput:
+        """The population as a public input of the provenance record."""
+        text = "all people, of whom some are in the table"
+        return PublicInput("population", self.people.digest, text)
+
 
 class _Task(NamedTuple):
     """A table as it was read, and all that its published form must satisfy and say.
@@ -375,7 +381,8 @@ def _declared_roles(  # noqa: PLR0917 - the columns of each role
         items_of(names, role, "a list of columns")
         for role, names in (("sensitive", sensitive), ("keep", keep), ("drop", drop))
     )
-    sensitive = _union(sensitive, [name for name in models if name not in keep])
+    of_models = [name for name in models if name not in keep]
+    sensitive = tuple(dict.fromkeys((*sensitive, *of_models)))
     quasi = guarantee.quasi_identifiers
     return Given(quasi, sensitive, tuple(keep), tuple(drop), person, unassigned)
 
@@ -427,7 +434,7 @@ def _publish(
             "anonymize",
             task.parameters,
             seeded=not is_private(bits),
-            assumed_public=_public(covered),
+            assumed_public=() if covered is None else (covered.public,),
         ),
         replace(diagnostics, notices=tuple(task.notices), persons=key),
     )
@@ -504,14 +511,6 @@ def _population(
     return _Covered(KMap(k_map), people, listed)
 
 
-def _public(covered: _Covered | None) -> tuple[PublicInput, ...]:
-    """Return the population as a public input of the provenance record."""
-    if covered is None:
-        return ()
-    digest = covered.people.digest
-    return (PublicInput("population", digest, "all people, of whom some are in the table"),)
-
-
 def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came
     """List the quasi-identifiers without an attribute in `attributes`.
 
@@ -521,11 +520,6 @@ def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN
     listed = stated_kinds if hasattr(stated_kinds, "__iter__") else ()
     stated = {getattr(one, "name", None) for one in listed}
     return [name for name in guarantee.quasi_identifiers if name not in stated]
-
-
-def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of both sequences without repetition."""
-    return tuple(dict.fromkeys((*first, *more)))
 
 
 def _best_so_far(

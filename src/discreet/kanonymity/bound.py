@@ -133,13 +133,11 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
     order = order_of(problem, range(problem.m))
     points = points_of(problem, order)
     if points.n <= NEAR.max_points_of_all_pairs:
-        from discreet.kanonymity.kernels.boxes import crowded
-
         sums = []
         seen = 0
         counts = np.diff(points.first)
         for begin, stop in _worthwhile(points.n, limits):
-            far = crowded(points.arrays, counts, begin, stop, k)
+            _, far = nearest_rows(points, k, begin, stop)
             sums.append(float(far @ counts[begin:stop]))
             seen += int(counts[begin:stop].sum())
     elif NEAR.seconds_per_row_of_tree * problem.n * max(
@@ -150,6 +148,27 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
         return 0.0
     error = NEAR.rounding_per_row * seen * problem.suppressed_cost
     return max(0.0, math.fsum(sums) * (1.0 - NEAR.relative_rounding) - error)
+
+
+def nearest_rows(
+    points: Points, k: int, begin: int, stop: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    r"""Return the near points of points `begin` to ``stop - 1``, and the least distance within which there are k rows.
+
+    .. math:: d_i = \min\{\, t : \sum_{q:\, d(i, q) \le t} c_q \ge k \,\}
+
+    for points q of :math:`c_q` rows, the point's own included. The near points are ``(stop - begin, k - 1)`` or fewer,
+    nearest first, -1 where there are no more; the k - 1 nearest have enough rows, if the table has k. ``O(n m)`` for
+    each point.
+    """
+    from discreet.kanonymity.kernels.boxes import nearest_points
+
+    counts, n_nearest = np.diff(points.first), max(1, min(k - 1, points.n - 1))
+    nearest, apart = nearest_points(points.arrays, begin, stop, n_nearest)
+    rows = np.column_stack([counts[begin:stop], np.where(nearest >= 0, counts[nearest], 0)])
+    enough = np.argmax(np.cumsum(rows, axis=1) >= k, axis=1)
+    distances = np.column_stack([np.zeros(stop - begin), apart])
+    return nearest, distances[np.arange(stop - begin), enough]
 
 
 def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.jit import clock
+from discreet.core.options import positive_seconds, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -175,6 +177,27 @@ class Method(Protocol):
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Find a partition into classes of at least k rows."""
         ...
+
+
+def check_search(
+    time_limit: float | None,
+    suppress: float,
+    threads: int,
+    effort: str | None,
+) -> None:
+    """Raise InvalidProblemError for a share, time limit, number of threads or effort out of range.
+
+    `suppress` is a share in [0, 1), booleans refused; `effort` and `time_limit` may be ``None``.
+    """
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
+    share: object = suppress
+    if isinstance(share, bool) or not isinstance(share, Real):
+        raise InvalidProblemError("suppress", "a share in [0, 1)", type(suppress).__name__)
+    if not 0 <= suppress < 1:
+        raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
+    if effort is not None and effort not in EFFORTS:
+        raise InvalidProblemError("effort", f"one of {', '.join(EFFORTS)}", repr(effort))
 
 
 def require_feasible(n: int, k: int) -> None:

@@ -38,12 +38,9 @@ class CountingLimits:
     ----------
     max_counts_at_once
         Counts of classes that are held at once.
-    max_marks
-        Pairs of a class and a value up to which each has a mark; beyond, those that occur are sorted.
     """
 
     max_counts_at_once: int = 2_000_000
-    max_marks: int = 100_000_000
 
 
 COUNTING = CountingLimits()
@@ -142,10 +139,9 @@ class Wanted(NamedTuple):
     """Demands as flat arrays: row q of each is one of them.
 
     ``a[q] / b[q]`` is a share, a factor or a distance, ``least[q]`` the l, or by how much distances are multiplied,
-    ``level[q]`` the least entropy; ``counts[q, v]`` says whether value v counts, and ``whole[q, v]`` how many rows of
-    the table have it, where classes must be close to the table; ``missing[q]`` is the code of missing values, which are
-    left out, or -1; ``tally`` is room for counts, all 0 between uses,
-    ``seen`` for the values that were met.
+    ``level[q]`` the least entropy; ``whole[q, v]`` says how many rows of the table have value v, where classes must be
+    close to the table; ``missing[q]`` is the code of missing values, which are left out, or -1; ``tally`` is room for
+    counts, all 0 between uses, ``seen`` for the values that were met.
     """
 
     codes: NDArray[np.int64]
@@ -154,7 +150,6 @@ class Wanted(NamedTuple):
     b: NDArray[np.int64]
     least: NDArray[np.int64]
     level: NDArray[np.float64]
-    counts: NDArray[np.bool_]
     tally: NDArray[np.int64]
     seen: NDArray[np.int64]
     whole: NDArray[np.int64]
@@ -175,7 +170,6 @@ def wanted_of(demands: Sequence[Demand], *, entropy_margin: float = 1e-9) -> Wan
     rows: list[tuple[int, int, int, int, float]] = []
     width = max((demand.width for demand in demands), default=1)
     whole_table = np.zeros((len(demands), width), dtype=np.int64)
-    counts = np.ones((len(demands), width), dtype=np.bool_)
     for q, demand in enumerate(demands):
         match demand.model:
             case DistinctDiversity(least):
@@ -185,10 +179,8 @@ def wanted_of(demands: Sequence[Demand], *, entropy_margin: float = 1e-9) -> Wan
                 rows.append((ENTROPY, 0, 1, 0, nats))
             case RecursiveDiversity(factor, least):
                 rows.append((RECURSIVE, *to_fraction(factor, "c").as_integer_ratio(), least, 0.0))
-            case AlphaFrequency(alpha, values):
+            case AlphaFrequency(alpha):
                 rows.append((ALPHA, *to_fraction(alpha, "alpha").as_integer_ratio(), 0, 0.0))
-                if values is not None:
-                    counts[q] = np.isin(np.arange(width), values)
             case Closeness(most, ordered):
                 table_counts = demand.whole or ()
                 whole_table[q, : len(table_counts)] = table_counts
@@ -208,7 +200,6 @@ def wanted_of(demands: Sequence[Demand], *, entropy_margin: float = 1e-9) -> Wan
         flat[2],
         flat[3],
         np.array([row[4] for row in rows]),
-        counts,
         np.zeros(width, dtype=np.int64),
         np.empty(width, dtype=np.int64),
         whole_table,
@@ -238,7 +229,8 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
         if isinstance(demand.model, DistinctDiversity):
             present = demand.codes != demand.missing
             pairs = labels[present] * width + demand.codes[present]
-            failing |= np.maximum(1, _different(pairs, n_classes, width)) < demand.model.l
+            different = np.bincount(np.unique(pairs) // width, minlength=n_classes)
+            failing |= np.maximum(1, different) < demand.model.l
             continue
         if not len(first):
             order = np.argsort(labels, kind="stable")
@@ -250,18 +242,6 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
             counts = counts_of(labels[rows] - low, demand.codes[rows], width)
             failing[low:high] |= demand.failing(counts)
     return failing
-
-
-def _different(pairs: NDArray[np.int64], n_classes: int, width: int) -> NDArray[np.int64]:
-    """Count the different values of each class, ``(n_classes,)``; a pair ``(rows,)`` is ``class * width + value``.
-
-    Linear, but for a sort where classes times width are many.
-    """
-    if n_classes * width > COUNTING.max_marks:
-        return np.bincount(np.unique(pairs) // width, minlength=n_classes)
-    marks = np.zeros(n_classes * width, dtype=bool)
-    marks[pairs] = True
-    return np.asarray(marks.reshape(n_classes, width).sum(axis=1), dtype=np.int64)
 
 
 def require_whole(demands: Sequence[Demand], n: int) -> None:

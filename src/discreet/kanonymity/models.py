@@ -63,7 +63,7 @@ def demand_text(name: str, model: object) -> str:
         case Closeness(t=most, ordered=ordered, whole=None, order=order):
             stated = f",{'<'.join(order)}" if order else ""
             text = f"{'ordered-' if ordered else ''}closeness:{most}{stated}"
-        case AlphaFrequency(alpha=most, values=None):
+        case AlphaFrequency(alpha=most):
             text = f"alpha:{most}"
         case _:
             # Codes and counts of the original mean nothing to who has the published table alone.
@@ -346,8 +346,6 @@ class AlphaFrequency:
     ----------
     alpha
         Largest share of a class, from 0 to 1.
-    values
-        Codes of the values that count; all by default.
 
     Examples
     --------
@@ -356,7 +354,6 @@ class AlphaFrequency:
     """
 
     alpha: Number
-    values: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _read("alpha", self.alpha, 0, 1))
@@ -365,18 +362,9 @@ class AlphaFrequency:
         """Mark classes in which some value is more frequent than alpha.
 
         ``(classes,)`` from `counts` ``(classes, values)``. Linear in the counts, exact.
-
-        Raises
-        ------
-        InvalidProblemError
-            If `values` has a code that `counts` has no column for.
         """
-        alpha, values = to_fraction(self.alpha, "alpha"), self.values
-        width = np.asarray(counts).shape[1]
-        if values is not None and any(not 0 <= v < width for v in values):
-            raise InvalidProblemError("values", f"codes from 0 to {width - 1}", values)
-        pick = range(width) if values is None else values
-        return _marks(any(row[v] > alpha * sum(row) for v in pick) for row in _rows(counts))
+        alpha = to_fraction(self.alpha, "alpha")
+        return _marks(max(row) > alpha * sum(row) for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
         """Return the check that :meth:`failing` marks no class."""

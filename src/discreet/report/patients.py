@@ -13,7 +13,6 @@ from discreet.evaluate.simulate.attacks import patient_attributes
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import read_problem
-from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.verify import classes_of
 from discreet.plot import Curve
@@ -144,7 +143,7 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
     for name, label in _LABELS.items():
         method = METHODS[name].make()
         losses = [
-            mean_loss(problem, method.solve(problem, k, SearchLimits.within(seconds)).labels)
+            problem.mean_loss_of(method.solve(problem, k, SearchLimits.within(seconds)).labels)
             for k in ks
         ]
         curves.append(Curve(label, tuple(ks), tuple(losses)))

@@ -11,7 +11,6 @@ In memory stand one part of about a sixty-fourth of the rows as codes, and a bat
 
 from __future__ import annotations
 
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,10 @@ from discreet.artefact.folders import RECORD, count_folder, record_of
 from discreet.artefact.placing import keep as keep_on_disk
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.progress import Reporter
 from discreet.core.system import creation_rights, sync_folder
-from discreet.kanonymity.candidate import EFFORTS
+from discreet.kanonymity.candidate import check_search
 from discreet.kanonymity.models import DistinctDiversity, demand_text
 from discreet.streaming.engines import engine_of
 from discreet.streaming.pieces import BYTES, pieces_of, scan_pieces
@@ -142,7 +140,7 @@ def anonymize_files(
     single = where.suffix.lower() in (".csv", ".parquet")
     if not single:
         _check_target(where)
-    _check_options(effort, suppress, time_limit, threads)
+    check_search(time_limit, suppress, threads, effort)
     names = guarantee.quasi_identifiers
     if sorted(attribute.name for attribute in attributes) != sorted(names):
         raise InvalidProblemError("attributes", "one for each quasi-identifier", len(attributes))
@@ -210,19 +208,6 @@ def anonymize_files(
         finally:
             engine.close(run.space)
     return mark_table_verified(made)
-
-
-def _check_options(effort: str, suppress: float, time_limit: float | None, threads: int) -> None:
-    """Raise InvalidProblemError for an unknown effort, a share outside [0, 1), or a bad time limit or threads."""
-    positive_seconds(time_limit)
-    whole_number(threads, "threads", "at least one thread")
-    share: object = suppress
-    if isinstance(share, bool) or not isinstance(share, Real):
-        raise InvalidProblemError("suppress", "a share in [0, 1)", type(suppress).__name__)
-    if not 0 <= suppress < 1:
-        raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
-    if effort not in EFFORTS:
-        raise InvalidProblemError("effort", f"one of {', '.join(EFFORTS)}", repr(effort))
 
 
 def _check_demands(

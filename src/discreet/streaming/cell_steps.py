@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 
-from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.records import count_placed, keep_rows, placed_rows
 from discreet.hierarchy.refusals import PERSON
 from discreet.streaming.buckets import BucketWriter, read_bucket
@@ -61,8 +59,6 @@ def cells(space: Workspace, number: int) -> None:
     InvalidProblemError for a file that this worker does not see.
     """
     plan: CellPlan = space.plan()
-    if not Path(plan.pieces[number].path).exists():
-        raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     with space.file(f"cells-{number}", ".names") as path:
         with closing(BucketWriter(path, plan.buckets, [PERSON])) as names:
             parts = []

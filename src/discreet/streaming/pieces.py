@@ -211,9 +211,16 @@ def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int)
         Columns returned as stored; dictionaries, which hold values of other rows, are converted to text.
     rows
         Most rows at once.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a file that this worker does not see.
     """
     import polars as pl
 
+    if not Path(piece.path).exists():
+        raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     names = list(dict.fromkeys((*coded, *plain)))
     if piece.mark:
         lazy = scan(piece.path, piece.mark, row_by_row=True).select(names)

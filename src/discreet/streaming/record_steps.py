@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.records import add_groups, count_groups, keep_one_row, read_rows
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, SIZE, UNIT, WHY
 from discreet.streaming.buckets import BucketWriter, read_bucket
@@ -80,8 +78,6 @@ def rows_of_piece(plan: RecordPlan, number: int) -> Iterator[Any]:
 
     Raises InvalidProblemError for a file that is not there.
     """
-    if not Path(plan.pieces[number].path).exists():
-        raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     wanted = plan.named.columns(plan.public)
     for batch in batches(plan.pieces[number], (), wanted, plan.batch):
         table = nw.from_native(batch.plain, eager_only=True)

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.artefact.folders import ROWS
-from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.risk import CountedClasses, judge_pairs
 from discreet.kanonymity.verify import classes_of
 from discreet.streaming.buckets import BucketWriter, read_bucket
@@ -98,8 +96,6 @@ def groups(space: Workspace, number: int) -> None:
     import polars as pl
 
     plan: RiskPlan = space.plan()
-    if not Path(plan.pieces[number].path).exists():
-        raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     values: dict[str, pl.DataFrame] = {}
     kinds, rounds = ("", *plan.sensitive), 0
     wanted = list(dict.fromkeys([*plan.names, *plan.sensitive]))

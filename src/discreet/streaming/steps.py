@@ -12,10 +12,9 @@ import os
 import secrets
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
 from discreet.kanonymity.bounds.merged import ValueMerging
-from discreet.kanonymity.bounds.shared import SHARED, Packed, Shared, summed
+from discreet.kanonymity.bounds.shared import SHARED, Shared, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
 from discreet.kanonymity.demand import wanted_of
@@ -251,7 +250,7 @@ def finish(space: Workspace, number: int) -> None:
         cells = cells.with_columns(pl.Series(mark, np.arange(cells.height) == cells.height - 1))
     groups: list[tuple[int, Place, Place]] = []
     with space.file(f"finish-{number}", ".tables") as path:
-        with _Groups(path) as out:
+        with TableStack(path) as out:
             for frame in _in_batches(space, plan, union, len(labels)):
                 label = labels[row : row + frame.height] if plan.other else labels
                 row += len(label)
@@ -261,7 +260,7 @@ def finish(space: Workspace, number: int) -> None:
                     published = published.hstack(frame)
                 if plan.suppress and not plan.keep_suppressed:
                     published = published.filter(label >= 0)
-                groups += out.deal(published, label_at, cells, plan.buckets)
+                groups += _deal(out, published, label_at, cells, plan.buckets)
         record = {
             "groups": listed(groups),
             "loss": loss,
@@ -382,10 +381,6 @@ def atoms(space: Workspace, number: int) -> None:
     space.put(f"atoms-{number}", summed(keys, np.ones(len(keys), dtype=np.int64)))
 
 
-def _same(packed: Packed) -> Packed:
-    return packed
-
-
 def bound(space: Workspace, number: int) -> None:
     """Store 'bound-{number}'.
 
@@ -405,7 +400,7 @@ def bound(space: Workspace, number: int) -> None:
     looked_at = min(plan.n, merging.most)
     del merging
     sets = any(column.is_set for column in plan.columns)
-    shared = Shared(plan.k, partial(_same, packed))
+    shared = Shared(plan.k, lambda: packed)
     shared.prepare()
     limits = SearchLimits()
     if plan.time_limit is not None:
@@ -416,44 +411,29 @@ def bound(space: Workspace, number: int) -> None:
     space.put(f"bound-{number}", {"lower": shared.lower, **merged_columns})
 
 
-@final
-class _Groups:
-    """A file of tables, two for each bucket of a batch of rows: the rows with their classes, and these classes' cells.
+def _deal(
+    out: TableStack, frame: pl.DataFrame, label_at: str, cells: pl.DataFrame, buckets: int
+) -> list[tuple[int, Place, Place]]:
+    """Write rows to random buckets, with the cells of their classes; return each bucket with the places of both.
 
-    Classes are numbered within their bucket, so that the memory for a bucket grows with its own rows only.
+    Classes are numbered within their bucket, so that the memory for a bucket grows with its own rows only. `label_at`
+    is the column with a row's place in `cells`. A sort of the rows.
     """
+    import polars as pl
 
-    def __init__(self, path: Path) -> None:
-        self.stack, self.bits = TableStack(path), SystemBits()
-
-    def __enter__(self) -> _Groups:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stack.__exit__(*error)
-
-    def deal(
-        self, frame: pl.DataFrame, label_at: str, cells: pl.DataFrame, buckets: int
-    ) -> list[tuple[int, Place, Place]]:
-        """Write rows to random buckets; return each bucket with the places of its rows and cells.
-
-        `label_at` is the column with a row's place in `cells`. A sort of the rows.
-        """
-        import polars as pl
-
-        bucket = self.bits.randranges(buckets, frame.height).astype(np.uint32)
-        frame = frame[np.argsort(bucket, kind="stable")]
-        counts = np.bincount(bucket, minlength=buckets)
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        groups = []
-        for b in np.flatnonzero(counts).tolist():
-            bucket_rows, bucket_cells = frame.slice(int(ends[b]), int(counts[b])), cells
-            if bucket_rows.height < cells.height:
-                used, place = np.unique(bucket_rows[label_at].to_numpy(), return_inverse=True)
-                bucket_cells = cells[used]
-                bucket_rows = bucket_rows.with_columns(pl.Series(label_at, place, pl.Int32))
-            groups.append((b, self.stack.put(bucket_rows), self.stack.put(bucket_cells)))
-        return groups
+    bucket = SystemBits().randranges(buckets, frame.height).astype(np.uint32)
+    frame = frame[np.argsort(bucket, kind="stable")]
+    counts = np.bincount(bucket, minlength=buckets)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    groups = []
+    for b in np.flatnonzero(counts).tolist():
+        bucket_rows, bucket_cells = frame.slice(int(ends[b]), int(counts[b])), cells
+        if bucket_rows.height < cells.height:
+            used, place = np.unique(bucket_rows[label_at].to_numpy(), return_inverse=True)
+            bucket_cells = cells[used]
+            bucket_rows = bucket_rows.with_columns(pl.Series(label_at, place, pl.Int32))
+        groups.append((b, out.put(bucket_rows), out.put(bucket_cells)))
+    return groups
 
 
 def _published(

@@ -115,12 +115,10 @@ def _cost(
 
     Keys: k, loss (mean share of a cell), classes, highest and average (probabilities of re-identification), searched.
     """
-    from discreet.kanonymity.losses import mean_loss
-
     sizes = np.bincount(labels)
     return {
         "k": k,
-        "loss": float(mean_loss(problem, labels)),
+        "loss": problem.mean_loss_of(labels),
         "classes": len(sizes),
         "highest": 1 / int(sizes.min()),
         "average": len(sizes) / problem.n,

@@ -116,12 +116,15 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     members, costs = members[large], costs[large]
     order = np.argsort(-members.sum(axis=1), kind="stable")
     members, costs = members[order], costs[order]
-    parent = np.full(len(costs), -1, dtype=np.int64)
-    for cell in range(1, len(costs)):
-        # The smallest cell around it.
-        around = (members[:cell] >= members[cell]).all(axis=1)
-        parent[cell] = np.flatnonzero(around)[-1]
-    return Cover(atoms, members, costs, parent)
+    return Cover(atoms, members, costs, parents_of(members))
+
+
+def parents_of(members: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the smallest cell around each of `members` ``(cells, atoms)``, larger ones first: -1 for the first."""
+    parent = np.full(len(members), -1, dtype=np.int64)
+    for cell in range(1, len(members)):
+        parent[cell] = np.flatnonzero((members[:cell] >= members[cell]).all(axis=1))[-1]
+    return parent
 
 
 def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:

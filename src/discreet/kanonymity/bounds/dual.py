@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.arrays import BRANCHES, SET, points_of
+from discreet.kanonymity.bound import nearest_rows
 from discreet.kanonymity.bounds.branching import separate
 from discreet.kanonymity.candidate import SearchLimits, order_of, portions
 from discreet.kanonymity.problem import Numeric, Problem
@@ -209,14 +210,14 @@ class DualBound:
     def _look_at_nearest(self) -> None:
         """Take as multipliers the distances within which each row has k rows, itself counted: they overpay none.
 
-        Sets the multipliers and the lower bound; all pairs of points are compared, without a time limit.
+        Sets the multipliers, the near points and the lower bound; all pairs of points are compared, without a time
+        limit.
         """
-        from discreet.kanonymity.kernels.boxes import crowded
-
-        self.best = np.empty(self.points.n)
-        counts = np.diff(self.points.first)
-        for begin, stop in portions(self.points.n, SearchLimits(), first=64):
-            self.best[begin:stop] = crowded(self.points.arrays, counts, begin, stop, self.k)
+        near = [
+            nearest_rows(self.points, self.k, begin, stop)
+            for begin, stop in portions(self.points.n, SearchLimits(), first=64)
+        ]
+        self.near, self.best = (np.concatenate(part) for part in zip(*near, strict=True))
         self.lower, self._begun = self._proved(), True
 
     def _start(self) -> LinearModel:
@@ -224,13 +225,9 @@ class DualBound:
         from scipy import sparse
 
         from discreet.core.lp import LinearModel, LinearProgram
-        from discreet.kanonymity.kernels.boxes import nearest_points
 
-        n, most = self.points.n, min(self.points.n - 1, self.k - 1)
-        nearest = np.empty((n, most), dtype=np.int32)
-        for begin, stop in portions(n, SearchLimits(), first=64):
-            nearest[begin:stop], _ = nearest_points(self.points.arrays, begin, stop, most)
-        points, rows = self._classes_of(np.column_stack([np.arange(n, dtype=np.int32), nearest]))
+        n = self.points.n
+        points, rows = self._classes_of(np.column_stack([np.arange(n, dtype=np.int32), self.near]))
         costs = self._widths(points)
         cheap = np.full(n, self.weight)
         np.minimum.at(cheap, points[points >= 0], np.repeat(costs, (points >= 0).sum(axis=1)))

@@ -184,10 +184,3 @@ class _Nearest:
             limits = replace(limits, deadline=clock() + seconds)
             self.lower = nearest_bound(self.problem, self.k, limits)
         self.done = True
-
-
-def lower_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
-    """Return a lower bound on the total loss of partitions without suppressed rows: a sum over cells, not a mean."""
-    bound = LowerBound(problem, k)
-    bound.refine(SearchLimits() if limits is None else limits)
-    return bound.value

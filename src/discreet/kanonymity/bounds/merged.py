@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.bounds.covers import Cover
+from discreet.kanonymity.bounds.covers import Cover, parents_of
 from discreet.kanonymity.bounds.shared import AtomPlaces, summed
 
 if TYPE_CHECKING:
@@ -111,11 +111,7 @@ def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
     np.minimum.at(costs, cell.ravel(), cover.costs)
     order = np.lexsort((np.argmax(members, axis=1), -members.sum(axis=1)))
     members, costs = members[order], costs[order]
-    parent = np.full(len(costs), -1, dtype=np.int64)
-    for at in range(1, len(costs)):
-        # The smallest cell around it.
-        parent[at] = np.flatnonzero((members[:at] >= members[at]).all(axis=1))[-1]
-    return Cover(atoms, members, costs, parent)
+    return Cover(atoms, members, costs, parents_of(members))
 
 
 @final

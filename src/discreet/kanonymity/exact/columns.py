@@ -81,17 +81,11 @@ class Relaxed:
         That of the number of classes. The bound counts no class for more than -`mu`.
     lower
         The bound, rounded down.
-    objective
-        The program's last value; with `lower` equal to it, the relaxation's.
-    rounds
-        How often classes were priced.
     """
 
     pi: NDArray[np.float64]
     mu: float
     lower: float
-    objective: float
-    rounds: int
 
 
 def incidence(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
@@ -166,7 +160,7 @@ def relax(
         upper=reach,
     )
     model = LinearModel(start)
-    objective, rounds, alpha = np.inf, 1, smoothing
+    alpha = smoothing
     while limits.left > 0 and not _close(lower, upper, limits.gap):
         try:
             solved = model.solve(time_limit=limits.seconds, threads=1, tolerance=1e-9)
@@ -175,7 +169,6 @@ def relax(
         pi, objective = solved.x, -solved.objective
         at = alpha * centre + (1 - alpha) * pi
         pricing = priced(at)
-        rounds += 1
         if pricing.lower > lower:
             lower, centre = pricing.lower, at
         if _close(lower, objective, TOLERANCES.relaxation):
@@ -187,7 +180,7 @@ def relax(
             alpha = alpha / 2 if alpha > 0.05 else 0.0
             continue
         model.add_rows(_rows(fresh, n), -np.inf, prices)
-    return Relaxed(centre[:n], float(centre[n]), lower, objective, rounds)
+    return Relaxed(centre[:n], float(centre[n]), lower)
 
 
 def _rows(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:

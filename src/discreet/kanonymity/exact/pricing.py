@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, final
@@ -156,17 +157,12 @@ class Pricer:
                 work[1] += len(roots) - searched
             return classes[:written], costs[:written], work
 
-        if self.threads == 1:
-            parts = [search_roots(0)]
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(self.threads) as pool:
-                try:
-                    parts = list(pool.map(search_roots, range(self.threads)))
-                except KeyboardInterrupt:
-                    stopped.set()
-                    raise
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                parts = list(pool.map(search_roots, range(self.threads)))
+            except KeyboardInterrupt:
+                stopped.set()
+                raise
         classes = np.concatenate([part[0] for part in parts])
         work = np.sum([part[2] for part in parts], axis=0)
         self._pace = max((time.perf_counter() - began) / max(1, int(work[0])), 1e-8)

@@ -216,7 +216,8 @@ class _Program:
             if admissible.sum() < 0.7 * len(admissible) and branch.number == 0:
                 self._compact(admissible, solution.row_duals)
                 admissible, x = np.ones(len(self.costs), dtype=bool), x[admissible]
-            new_cuts = self._violated(x)
+            fractional = np.flatnonzero(_is_fractional(x))
+            new_cuts = violated(self.classes[fractional], x[fractional], self.listed.n)
             if not len(new_cuts) or gained < CUTS.min_gap_closed * (upper - bound):
                 break
             self.cuts = np.concatenate([self.cuts, new_cuts])
@@ -288,11 +289,6 @@ class _Program:
         self.costs, self.root = self.costs[useful], (value, reduced[useful])
         self.model = self._built()
         return useful
-
-    def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the cuts that a fractional solution violates, as rows of points."""
-        fractional = np.flatnonzero(_is_fractional(x))
-        return violated(self.classes[fractional], x[fractional], self.listed.n)
 
     def pair(self, point: _Point) -> tuple[int, int] | None:
         """Choose two rows that share classes by about one half; ``None`` where every class is in or out."""

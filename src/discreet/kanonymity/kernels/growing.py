@@ -76,8 +76,7 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
             good = moved * W.b[q] <= W.a[q] * W.least[q] * present * table_rows
         else:
             for t in range(met):
-                value = W.seen[t]
-                if W.counts[q, value] and W.tally[value] * W.b[q] > W.a[q] * present:
+                if W.tally[W.seen[t]] * W.b[q] > W.a[q] * present:
                     good = False
         for t in range(met):
             W.tally[W.seen[t]] = 0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from discreet.core.jit import part
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 INSERTION_SORT_LENGTH = 16
-"""Numbers of a run that is sorted by insertion, which takes fewer steps than merging or dividing a short run."""
+"""Numbers of a run that is sorted by insertion, which takes fewer steps than merging a short run."""
 
 
 @part
@@ -51,40 +50,15 @@ def sort_by(key: NDArray[np.float64], order: NDArray[np.int64], spare: NDArray[n
 
 @part
 def sort_up(values: NDArray[np.int64], n: int) -> None:
-    """Sort the first n of `values`, int64, in place: by Hoare's partition at the median of three, few by insertion.
-
-    ``O(n log n)`` on average.
-    """
-    # Of two sides the longer one waits, so that no more of them do than a length has bits.
-    waiting, count = np.empty((64, 2), dtype=np.int64), 1
-    waiting[0, 0], waiting[0, 1] = 0, n - 1
-    while count:
-        count -= 1
-        first, last = waiting[count, 0], waiting[count, 1]
-        while last - first >= INSERTION_SORT_LENGTH:
-            middle = first + (last - first) // 2
-            low, pivot, high = values[first], values[middle], values[last]
-            pivot = max(min(low, pivot), min(max(low, pivot), high))
-            i, j = first, last
-            while i <= j:
-                while values[i] < pivot:
-                    i += 1
-                while values[j] > pivot:
-                    j -= 1
-                if i <= j:
-                    values[i], values[j] = values[j], values[i]
-                    i += 1
-                    j -= 1
-            if j - first > last - i:
-                waiting[count, 0], waiting[count, 1] = first, j
-                first = i
-            else:
-                waiting[count, 0], waiting[count, 1] = i, last
-                last = j
-            count += 1
-        for i in range(first + 1, last + 1):
+    """Sort the first n of `values`, int64, in place, by Shell's method: ``O(n^1.5)`` at worst, few by insertion."""
+    gap = 1
+    while gap < n // INSERTION_SORT_LENGTH:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
             one, at = values[i], i
-            while at > first and values[at - 1] > one:
-                values[at] = values[at - 1]
-                at -= 1
+            while at >= gap and values[at - gap] > one:
+                values[at] = values[at - gap]
+                at -= gap
             values[at] = one
+        gap //= 3

@@ -58,7 +58,7 @@ class Rules(NamedTuple):
     """Nats added to those that a split spends, so that a split that spends next to nothing has a finite score."""
 
 
-VALUE, COUNT, BEGIN, END, ROWS, KEYS, SPARE, GROUP, AT, DENSE, APART = range(11)
+VALUE, COUNT, BEGIN, END, ROWS, KEYS, SPARE, GROUP, AT, APART = range(10)
 """Rows of `lists` in :class:`Scratch`: values of a column, and the rows of each; then units of them."""
 
 
@@ -95,7 +95,7 @@ def room_for_rows(A: Arrays, W: Wanted, most: int, rules: Rules) -> SplitRoom:
     nodes = most // max(rules.k, 1) + 4
     scratch = Scratch(
         np.zeros(int(A.start[m]), np.int64),
-        np.zeros((11, size), np.int64),
+        np.zeros((10, size), np.int64),
         np.empty(size),
         np.empty((2, 2, m + 1), np.int64),
         np.empty((2, m + 1)),
@@ -132,60 +132,21 @@ def _join_cost(
 
 
 @inlined
-def _is_counted(values: int, size: int) -> bool:
-    """Whether a counter for each value takes less than sorting the values of the rows."""
-    return values <= 2 * size + 16
-
-
-@inlined
-def _count_all(T: PackedTable, lo: int, hi: int, S: Scratch) -> None:
-    """Count the values of rows `lo` to ``hi - 1`` into ``S.tally``, of all columns with few values for so many rows.
-
-    Four columns in a pass.
-    """
-    n, size, P = 0, hi - lo, T.words
-    dense, start, tally = S.lists[DENSE], T.columns.start, S.tally
-    word, shift, mask = T.layout.word, T.layout.shift, T.layout.mask
-    for a in range(len(start) - 1):
-        if _is_counted(start[a + 1] - start[a], size):
-            dense[n] = a
-            n += 1
-    x = 0
-    while x + 4 <= n:
-        a, b, c, d = dense[x], dense[x + 1], dense[x + 2], dense[x + 3]
-        wa, wb, wc, wd = word[a], word[b], word[c], word[d]
-        sa, sb, sc, sd = shift[a], shift[b], shift[c], shift[d]
-        ma, mb, mc, md = mask[a], mask[b], mask[c], mask[d]
-        fa, fb, fc, fd = start[a], start[b], start[c], start[d]
-        for r in range(lo, hi):
-            tally[fa + ((P[r, wa] >> sa) & ma)] += 1
-            tally[fb + ((P[r, wb] >> sb) & mb)] += 1
-            tally[fc + ((P[r, wc] >> sc) & mc)] += 1
-            tally[fd + ((P[r, wd] >> sd) & md)] += 1
-        x += 4
-    for y in range(x, n):
-        a = dense[y]
-        wa, sa, ma, fa = word[a], shift[a], mask[a], start[a]
-        for r in range(lo, hi):
-            tally[fa + ((P[r, wa] >> sa) & ma)] += 1
-
-
-@inlined
-def _present(T: PackedTable, lo: int, hi: int, a: int, S: Scratch, counted: int) -> int:
+def _present(T: PackedTable, lo: int, hi: int, a: int, S: Scratch) -> int:
     """List the values of column `a` in rows `lo` to ``hi - 1``, ascending, with their counts; return their number.
 
-    Writes ``S.lists[VALUE]`` and ``S.lists[COUNT]``. `counted` is 1 if ``S.tally`` has the counts, which are cleared,
-    else 0. ``O(s + values)`` for s rows, or a sort where there are more than ``2 s + 16`` values.
+    Writes ``S.lists[VALUE]`` and ``S.lists[COUNT]``. ``O(s + values)`` for s rows, or a sort where there are more than
+    ``2 s + 16`` values.
     """
     value, count, tally, spare = S.lists[VALUE], S.lists[COUNT], S.tally, S.lists[SPARE]
     size, first, P = hi - lo, T.columns.start[a], T.words
     values = T.columns.start[a + 1] - first
     word, shift, mask = T.layout.word[a], T.layout.shift[a], T.layout.mask[a]
     n = 0
-    if _is_counted(values, size):
-        if not counted:
-            for r in range(lo, hi):
-                tally[first + ((P[r, word] >> shift) & mask)] += 1
+    # A counter for each value takes less than sorting the values of the rows.
+    if values <= 2 * size + 16:
+        for r in range(lo, hi):
+            tally[first + ((P[r, word] >> shift) & mask)] += 1
         for v in range(values):
             rows = tally[first + v]
             if rows > 0:
@@ -193,22 +154,6 @@ def _present(T: PackedTable, lo: int, hi: int, a: int, S: Scratch, counted: int)
                 count[n] = rows
                 n += 1
                 tally[first + v] = 0
-    elif size <= 64:
-        # Few rows for so many values: inserted in order.
-        for r in range(lo, hi):
-            code = (P[r, word] >> shift) & mask
-            y = n - 1
-            while y >= 0 and value[y] > code:
-                y -= 1
-            if y >= 0 and value[y] == code:
-                count[y] += 1
-            else:
-                for x in range(n - 1, y, -1):
-                    value[x + 1] = value[x]
-                    count[x + 1] = count[x]
-                value[y + 1] = code
-                count[y + 1] = 1
-                n += 1
     else:
         for r in range(lo, hi):
             spare[r - lo] = (P[r, word] >> shift) & mask
@@ -248,45 +193,24 @@ def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
     value, count, begin, end = S.lists[VALUE], S.lists[COUNT], S.lists[BEGIN], S.lists[END]
     rows, cost = S.lists[ROWS], S.cost
     keys, spare, at = S.lists[KEYS], S.lists[SPARE], S.lists[AT]
-    kind = A.kind[a]
-    units = n
-    if kind == 1:
-        peaks, bits, peak, values = A.peaks, A.bits, A.peak[a], A.start[a + 1] - A.start[a]
-        # No literal, for which what takes it would be compiled once more.
-        units, first, total = n - n, 0, 0
-        for i in range(1, n + 1):
-            total += count[i - 1]
-            # Neighbors that only the tightest node joins are below different children.
-            if i == n or _join_cost(peaks, bits, peak, values, value[i - 1], value[i]) >= whole:
-                begin[units] = first
-                end[units] = i
-                rows[units] = total
-                cost[units] = 0.0
-                if i - first > 1:
-                    cost[units] = _join_cost(peaks, bits, peak, values, value[first], value[i - 1])
-                units += 1
-                first, total = i, 0
-    else:
-        for i in range(n):
-            begin[i] = i
-            end[i] = i + 1
-            rows[i] = count[i]
-            cost[i] = 0.0
-    if kind != 0 and units <= 24:
-        for x in range(1, units):
-            b, e, r, c = begin[x], end[x], rows[x], cost[x]
-            y = x - 1
-            while y >= 0 and rows[y] < r:
-                begin[y + 1] = begin[y]
-                end[y + 1] = end[y]
-                rows[y + 1] = rows[y]
-                cost[y + 1] = cost[y]
-                y -= 1
-            begin[y + 1] = b
-            end[y + 1] = e
-            rows[y + 1] = r
-            cost[y + 1] = c
-    elif kind != 0:
+    kind, peaks, bits, peak = A.kind[a], A.peaks, A.bits, A.peak[a]
+    values = A.start[a + 1] - A.start[a]
+    # No literal, for which what takes it would be compiled once more.
+    units, first, total = n - n, 0, 0
+    for i in range(1, n + 1):
+        total += count[i - 1]
+        # Neighbors that only the tightest node joins are below different children.
+        if (
+            kind != 1
+            or i == n
+            or _join_cost(peaks, bits, peak, values, value[i - 1], value[i]) >= whole
+        ):
+            begin[units] = first
+            end[units] = i
+            rows[units] = total
+            units += 1
+            first, total = i, 0
+    if kind != 0:
         for x in range(units):
             keys[x] = -(rows[x] << 32) + x
         sort_up(keys, units)
@@ -299,14 +223,10 @@ def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
             at[x] = end[spare[x]]
         for x in range(units):
             end[x] = at[x]
-        if kind == 1:
-            peaks, bits, peak, values = A.peaks, A.bits, A.peak[a], A.start[a + 1] - A.start[a]
-            for x in range(units):
-                cost[x] = 0.0
-                if end[x] - begin[x] > 1:
-                    cost[x] = _join_cost(
-                        peaks, bits, peak, values, value[begin[x]], value[end[x] - 1]
-                    )
+    for x in range(units):
+        cost[x] = 0.0
+        if end[x] - begin[x] > 1:
+            cost[x] = _join_cost(peaks, bits, peak, values, value[begin[x]], value[end[x] - 1])
     return units
 
 
@@ -377,9 +297,8 @@ def rank_splits(T: PackedTable, lo: int, hi: int, U: Rules, most: int, S: Scratc
     size, n = hi - lo, 0
     scores, columns, cuts = S.score[use], S.ranked[use, 0], S.ranked[use, 1]
     A, total = T.columns, 0.0
-    _count_all(T, lo, hi, S)
     for a in range(len(A.kind)):
-        values = _present(T, lo, hi, a, S, 1)
+        values = _present(T, lo, hi, a, S)
         unsplit = _whole_cost(A, a, values, S)
         total += unsplit
         if size < 2 * U.k or unsplit <= 0.0:
@@ -430,21 +349,14 @@ def _move(
     P, buf = T.words, T.buffer
     words = P.shape[1]
     for r in range(lo, hi):
-        first = P[r, 0]
-        q = group[((first if word == 0 else P[r, word]) >> shift) & mask]
+        q = group[(P[r, word] >> shift) & mask]
         to = at[q]
         at[q] = to + 1
-        buf[to, 0] = first
-        if words > 1:
-            for w in range(1, words):
-                buf[to, w] = P[r, w]
-    if words == 1:
-        for r in range(lo, hi):
-            P[r, 0] = buf[r, 0]
-    else:
-        for r in range(lo, hi):
-            for w in range(words):
-                P[r, w] = buf[r, w]
+        for w in range(words):
+            buf[to, w] = P[r, w]
+    for r in range(lo, hi):
+        for w in range(words):
+            P[r, w] = buf[r, w]
 
 
 @part
@@ -562,7 +474,7 @@ def split_node(
     Group q is then the rows ``ends[q]`` to ``ends[q + 1] - 1`` of the table, which is reordered; ``S`` is scratch.
     ``O(hi - lo)``, and more where demands are decided.
     """
-    A, values = T.columns, _present(T, lo, hi, a, S, 0)
+    A, values = T.columns, _present(T, lo, hi, a, S)
     units = _units(A, a, values, _whole_cost(A, a, values, S), S)
     demanded = len(T.wanted.kind) > 0
     group, value, begin, end = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[END]

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel, part
-from discreet.kanonymity.kernels.boxes import span
+from discreet.core.jit import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from discreet.kanonymity.arrays import Arrays
 
 
 class Subsets(NamedTuple):
@@ -33,8 +30,6 @@ class Subsets(NamedTuple):
     least: NDArray[np.float64]
     taken: NDArray[np.int64]
     parts: NDArray[np.int64]
-    table: NDArray[np.float64]
-    local: NDArray[np.uint8]
 
 
 def room_for(most: int, m: int, k: int) -> Subsets:
@@ -60,63 +55,30 @@ def room_for(most: int, m: int, k: int) -> Subsets:
         np.empty(n_sets, dtype=np.float64),
         np.empty(n_sets, dtype=np.int64),
         np.zeros(n_sets, dtype=np.int64),
-        np.empty((m, most, most), dtype=np.float64),
-        np.empty((most, m), dtype=np.uint8),
     )
-
-
-@part
-def _number_locally(A: Arrays, codes: NDArray[np.int64], n: int, W: Subsets) -> None:
-    """Number the values of each column among these rows, and table what spans of them cost.
-
-    ``codes`` is ``(rows, columns)``. Writes ``W.local[i, a]``, and the cost of local values x to y, or of x + 1 values
-    of a set, into ``W.table[a]``. ``O(n^2)`` a column.
-    """
-    values = np.empty(n, dtype=np.int64)
-    for a in range(len(A.kind)):
-        n_values = 0
-        for i in range(n):
-            code = codes[i, a]
-            t = n_values
-            while t > 0 and values[t - 1] > code:
-                t -= 1
-            if t > 0 and values[t - 1] == code:
-                continue
-            for later in range(n_values, t, -1):
-                values[later] = values[later - 1]
-            values[t] = code
-            n_values += 1
-        for i in range(n):
-            code = codes[i, a]
-            t = 0
-            while values[t] != code:
-                t += 1
-            W.local[i, a] = t
-        for x in range(n_values):
-            if A.kind[a] == 2:
-                W.table[a, 0, x] = A.place[A.start[a] + x]
-            else:
-                for y in range(x, n_values):
-                    W.table[a, x, y] = span(A, a, values[x], values[y])
 
 
 @kernel
 def best_partition(
-    A: Arrays, codes: NDArray[np.int64], n: int, part: NDArray[np.int64], W: Subsets
+    local: NDArray[np.int64],
+    table: NDArray[np.float64],
+    is_set: NDArray[np.bool_],
+    part: NDArray[np.int64],
+    W: Subsets,
 ) -> float:
     r"""Partition n rows into classes of k to 2k - 1 rows at the least cost, and return that cost.
 
     .. math:: f(S \cup T) = \min_T f(S) + c(T), \qquad T \ni \text{the last row outside of } S,\; k \le |T| < 2k,
 
-    over subsets written as bits. Row i has the codes ``codes[i]`` ``(m,)`` int64, and ``part[i]`` becomes its class.
+    over subsets written as bits. Row i has the values ``local[i]`` ``(m,)`` int64, numbered from 0 in each column among
+    these rows, and ``part[i]`` becomes its class. A cell from value x to y costs ``table[a, x, y]``, a set of x + 1
+    values ``table[a, 0, x]``.
     ``O(2^n (m + C(n - 1, 2k - 2)))`` at most.
 
-    Of costs that differ by rounding the partition into more classes is taken, so that the cost given may be above the
-    least by as much, more than once; :func:`least_loss` gives the least. Every class is looked at, by its last row.
+    Of equal costs the partition into more classes is taken. Every class is looked at, by its last row.
     """
-    m = len(A.kind)
+    n, m = local.shape
     k = W.k
-    _number_locally(A, codes, n, W)
     for a in range(m):
         W.lo[0, a], W.hi[0, a], W.mask[0, a] = 255, 0, 0
     for b in range(n):
@@ -127,20 +89,20 @@ def best_partition(
             s = rest + (1 << b)
             width = 0.0
             for a in range(m):
-                code = np.int64(W.local[b, a])
-                if A.kind[a] == 2:
+                code = local[b, a]
+                if is_set[a]:
                     W.mask[s, a] = W.mask[rest, a] | (1 << code)
                     if size >= k:
                         values, covered = W.mask[s, a], 0
                         while values:
                             values &= values - 1
                             covered += 1
-                        width += W.table[a, 0, covered - 1]
+                        width += table[a, 0, covered - 1]
                 else:
                     lo, hi = min(np.int64(W.lo[rest, a]), code), max(np.int64(W.hi[rest, a]), code)
                     W.lo[s, a], W.hi[s, a] = lo, hi
                     if size >= k:
-                        width += W.table[a, lo, hi]
+                        width += table[a, lo, hi]
             W.cost[s] = size * width
     full = (1 << n) - 1
     for s in range(1, full + 1):
@@ -159,7 +121,7 @@ def best_partition(
                 continue
             total, parts = base + W.cost[t], W.parts[s] + 1
             best = W.least[s | t]
-            if total < best - 1e-12 or (total <= best + 1e-12 and parts > W.parts[s | t]):
+            if total < best or (total == best and parts > W.parts[s | t]):
                 W.least[s | t], W.taken[s | t], W.parts[s | t] = total, t, parts
     if W.least[full] == np.inf:
         return np.inf
@@ -171,26 +133,4 @@ def best_partition(
                 part[i] = label
         label += 1
         s ^= t
-    return float(W.least[full])
-
-
-@kernel
-def least_loss(n: int, W: Subsets) -> float:
-    """Return the least cost of `n` rows in the classes of `W`, which :func:`best_partition` filled; writes ``W.least``.
-
-    Infinite if no classes partition the rows. ``O(2^n classes)``.
-    """
-    full = (1 << n) - 1
-    W.least[1 : full + 1] = np.inf
-    W.least[0] = 0.0
-    for s in range(full):
-        if W.least[s] == np.inf:
-            continue
-        last = n - 1
-        while s & (1 << last):
-            last -= 1
-        for at in range(W.begin[last], W.begin[last + 1]):
-            t = W.classes[at]
-            if not s & t:
-                W.least[s | t] = min(W.least[s | t], W.least[s] + W.cost[t])
     return float(W.least[full])

@@ -1,4 +1,7 @@
-"""Compiled loop of the local search: pick near classes, partition their union anew, keep what loses no more."""
+"""Compiled loop of the local search: pick near classes, partition their union anew, keep what loses no more.
+
+Where there are demands on sensitive values, each part has to meet them.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel, part
+from discreet.kanonymity.kernels.growing import exchange, grow_diverse, part_holds
 from discreet.kanonymity.kernels.rebuild import below, part_costs, polish, recut, regrow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.arrays import Arrays
+    from discreet.kanonymity.demand import Wanted
 
 
 class NearTable(NamedTuple):
@@ -30,13 +35,14 @@ class NearTable(NamedTuple):
 class SearchState(NamedTuple):
     """A partition that is being improved.
 
-    Class c has rows ``members[c, : size[c]]`` and loses ``cost[c]``; a slot of size 0 is free. The rows
-    ``outside[: n_outside[0]]`` are suppressed and have the label -1, at most ``len(outside)`` of them. ``draw[0]`` is
-    the state of the generator that says where to look.
+    Class c has ``size[c]`` rows, ``first[c]`` and its successors in `after`, of which the last one's is -1, and loses
+    ``cost[c]``; a slot of size 0 is free. The rows ``outside[: n_outside[0]]`` are suppressed and have the label -1, at
+    most ``len(outside)`` of them. ``draw[0]`` is the state of the generator that says where to look.
     """
 
     labels: NDArray[np.int64]
-    members: NDArray[np.int64]
+    first: NDArray[np.int64]
+    after: NDArray[np.int64]
     size: NDArray[np.int64]
     cost: NDArray[np.float64]
     outside: NDArray[np.int64]
@@ -58,6 +64,17 @@ def _near_class(T: NearTable, S: SearchState, row: int) -> int:
 
 
 @part
+def _chain(S: SearchState, c: int, union: NDArray[np.int64], n: int) -> int:
+    """Write the rows of class c behind ``union[:n]``, and return the new length. Linear in the class."""
+    row = S.first[c]
+    while row >= 0:
+        union[n] = row
+        n += 1
+        row = S.after[row]
+    return n
+
+
+@part
 def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     T: NearTable,
     S: SearchState,
@@ -70,8 +87,9 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> tuple[int, int]:
     """Pick a class that loses something and classes near to its rows; return their number and that of their rows.
 
-    The classes are written into ``picked``, their rows into ``union``, `most_classes` and `most_rows` at most. Active
-    are the `n_active` classes that lost something when the rounds began, or slots that they left.
+    The classes are written into ``picked``, their rows into ``union``, `most_classes` and `most_rows` at most; none for
+    a class of more rows. Active are the `n_active` classes that lost something when the rounds began, or slots that
+    they left.
 
     `active` is ``(n_active,)`` or longer. ``O(most_classes)`` draws.
     """
@@ -81,11 +99,9 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             break
         c = active[below(S.draw, n_active)]
     picked[0], n_picked = c, int(np.int64(1))
-    n = S.size[c]
-    if n == 0:
+    if S.size[c] == 0 or S.size[c] > most_rows:
         return 0, 0
-    for i in range(n):
-        union[i] = S.members[c, i]
+    n = _chain(S, c, union, 0)
     for _ in range(4 * most_classes):
         if n_picked == most_classes:
             break
@@ -96,12 +112,63 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             known = known or picked[t] == d
         if known:
             continue
-        for i in range(S.size[d]):
-            union[n + i] = S.members[d, i]
-        n += S.size[d]
+        n = _chain(S, d, union, n)
         picked[n_picked] = d
         n_picked += 1
     return n_picked, n
+
+
+@part
+def _divide(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    W: Wanted | None,
+    codes: NDArray[np.int64],
+    union: NDArray[np.int64],
+    n: int,
+    k: int,
+    part: NDArray[np.int64],
+    n_parts: int,
+    draw: NDArray[np.int64],
+    wider: NDArray[np.float64],
+    marks: NDArray[np.bool_],
+) -> int:
+    """Partition n rows anew: write the class of each into `part` ``(n,)``, and return their number.
+
+    `codes` is ``(n, m)``, and `part` has the `n_parts` classes of before. With demands classes grow anew or stay, and
+    rows are exchanged. ``O(n^2 m)``, and as many decisions of the demands as rows are exchanged. `wider` and `marks`
+    ``(values,)`` are working memory.
+    """
+    if W is None:
+        if below(draw, int(np.int64(2))) == 0:
+            n_parts = recut(A, codes, n, k, part, draw)
+        else:
+            n_parts = regrow(A, codes, n, k, part, draw, wider, marks)
+        polish(A, codes, n, k, part, n_parts, 3)
+        return n_parts
+    if below(draw, int(np.int64(3))) > 0:
+        n_grown = grow_diverse(A, W, codes, union, n, k, part, draw)
+        if n_grown > 0:
+            n_parts = n_grown
+    exchange(A, W, codes, union, n, k, part, draw, 4 * n)
+    return n_parts
+
+
+@part
+def _hold(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    W: Wanted | None,
+    union: NDArray[np.int64],
+    n: int,
+    part: NDArray[np.int64],
+    n_parts: int,
+    k: int,
+    scratch: NDArray[np.int64],
+) -> bool:
+    """Return whether each part of the n rows of a union meets the demands, if there are any."""
+    good = True
+    if W is not None:
+        for t in range(n_parts):
+            good = good and part_holds(W, union, n, part, t, k, scratch)
+    return good
 
 
 @kernel
@@ -109,6 +176,7 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: NearTable,
     S: SearchState,
+    W: Wanted | None,
     k: int,
     most_rows: int,
     most_classes: int,
@@ -119,14 +187,14 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     Each round unites a class of positive loss with classes near to it, of at most `most_rows` rows together, partitions
     the union anew, and replaces its classes if the loss does not rise. Classes grow anew from random rows, or a random
     order of the rows is cut, and both are polished. With suppression, one row in three rounds is suppressed or taken
-    back. ``O(n^2 m)`` for a union of n rows.
+    back; it is not combined with demands. ``O(n^2 m)`` for a union of n rows.
     """
-    union = np.empty(max(most_rows, S.members.shape[1]) + 1, dtype=np.int64)
+    union = np.empty(most_rows + 1, dtype=np.int64)
     m, alone = len(A.kind), 0.0
     for a in range(m):
         alone += A.cap[a]
     codes, part = np.empty((len(union), m), np.int64), np.empty(len(union), dtype=np.int64)
-    picked = np.empty(most_classes, dtype=np.int64)
+    picked, scratch = np.empty(most_classes, np.int64), np.empty(len(union), np.int64)
     slots = np.empty(len(S.size), dtype=np.int64)
     wider = np.empty(A.start[m], dtype=np.float64)
     marks = np.zeros(len(wider), dtype=np.bool_)
@@ -169,16 +237,16 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         for i in range(n):
             for a in range(m):
                 codes[i, a] = A.codes[T.point[union[i]], a]
-        if below(S.draw, two) == 0:
-            n_parts = recut(A, codes, n, k, part, S.draw)
-        else:
-            n_parts = regrow(A, codes, n, k, part, S.draw, wider, marks)
-        polish(A, codes, n, k, part, n_parts, 3)
+        end = 0
+        for t in range(n_picked):
+            part[end : end + S.size[picked[t]]] = t
+            end += S.size[picked[t]]
+        n_parts = _divide(A, W, codes, union, n, k, part, n_picked, S.draw, wider, marks)
         costs = part_costs(A, codes, n, part, n_parts)
         after = added
         for t in range(n_parts):
             after += costs[t]
-        if after > before:
+        if after > before or not _hold(W, union, n, part, n_parts, k, scratch):
             continue
         gained += before - after
         if back >= 0:
@@ -189,7 +257,7 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             S.n_outside[0] += 1
             S.labels[gone] = -1
         for t in range(n_picked):
-            S.size[picked[t]] = 0
+            S.size[picked[t]], S.first[picked[t]] = 0, -1
             slots[n_free] = picked[t]
             n_free += 1
         n_free -= n_parts
@@ -197,7 +265,8 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             S.cost[slots[n_free + t]] = costs[t]
         for i in range(n):
             c = slots[n_free + part[i]]
-            S.members[c, S.size[c]] = union[i]
+            S.after[union[i]] = S.first[c]
+            S.first[c] = union[i]
             S.size[c] += 1
             S.labels[union[i]] = c
     return gained

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, order_of, require_feasible
+from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, require_feasible
 from discreet.kanonymity.problem import CodedColumn, Numeric, Problem, Taxonomy
 from discreet.kanonymity.problem.attributes import depth_first
+from discreet.kanonymity.problem.published import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +27,11 @@ class FullDomain:
 
     Nodes of the lattice are tried by the cost of their levels on the whole table, the cheapest first, until what a node
     costs is no less than what was found. That is exact, since suppressing rows makes no node cheaper. A node below one
-    that failed is not tried.
+    that failed is not tried. Rows in groups smaller than k are suppressed, as many as the search allows; they cost all
+    weights.
 
     Parameters
     ----------
-    suppress
-        Largest share of rows, in groups smaller than k, that may be suppressed. They cost all weights. ``None`` for as
-        many as the search allows.
     max_nodes
         Nodes of a lattice up to which it is searched: all are listed, and sorted by cost.
 
@@ -49,12 +48,7 @@ class FullDomain:
     [0, 0, 1, 1]
     """
 
-    suppress: float | None = None
     max_nodes: int = 200_000
-
-    def __post_init__(self) -> None:
-        if self.suppress is not None and not 0 <= self.suppress < 1:
-            raise InvalidProblemError("suppress", "a share in [0, 1)", self.suppress)
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search the lattice.
@@ -75,12 +69,9 @@ class FullDomain:
         if n_nodes > self.max_nodes:
             expected = f"at most {self.max_nodes} nodes"
             raise InvalidProblemError("problem", expected, f"{n_nodes} nodes")
-        order = order_of(problem, range(problem.m))
-        codes = problem.codes[order]
-        new = np.append(True, (codes[1:] != codes[:-1]).any(axis=1))
-        points, counts = codes[new], np.diff(np.append(np.flatnonzero(new), problem.n))
-        share = self.suppress
-        budget = limits.suppress if share is None else int(share * problem.n)
+        points, point, counts = np.unique(
+            problem.codes, axis=0, return_inverse=True, return_counts=True
+        )
         best, loss = None, np.inf
         failed: list[tuple[int, ...]] = []
         prices = [
@@ -91,10 +82,10 @@ class FullDomain:
                 break
             if any(all(x <= y for x, y in zip(node, bad, strict=True)) for bad in failed):
                 continue
-            groups = _groups(points, levels, node)
+            groups = joined([levels[j][level][points[:, j]] for j, level in enumerate(node)])
             small = (np.bincount(groups, weights=counts) < k)[groups]
             suppressed = int(counts[small].sum())
-            if suppressed > budget:
+            if suppressed > limits.suppress:
                 failed.append(node)
                 continue
             cells = sum(prices[j][level][points[:, j]] for j, level in enumerate(node))
@@ -103,8 +94,7 @@ class FullDomain:
                 loss = node_loss
                 group = np.full(len(points), -1, dtype=np.int32)
                 group[~small] = np.unique(groups[~small], return_inverse=True)[1]
-                best = np.empty(problem.n, dtype=np.int32)
-                best[order] = np.repeat(group, counts)
+                best = group[point.ravel()]
         if best is None:
             raise InfeasibleError("no level of the lattice leaves groups of k rows; lower k")
         return CandidateClasses("full-domain", best, note="The lattice of levels was searched.")
@@ -171,18 +161,3 @@ def _cheapest_first(
     totals = [sum(sums[j][level] for j, level in enumerate(node)) for node in nodes]
     for at in np.argsort(totals, kind="stable"):
         yield totals[at], nodes[at]
-
-
-def _groups(
-    points: NDArray[np.int32], levels: list[list[NDArray[np.int64]]], node: tuple[int, ...]
-) -> NDArray[np.int64]:
-    """Return the group of each point, ``(points,)`` from 0, when column j is generalized to level ``node[j]``.
-
-    `levels` has the group of each code by column and level, `points` ``(points, columns)`` the codes. A sort for each
-    column.
-    """
-    group = np.zeros(len(points), dtype=np.int64)
-    for j, level in enumerate(node):
-        part = levels[j][level][points[:, j]]
-        group = np.unique(group * (int(part.max()) + 1) + part, return_inverse=True)[1]
-    return group

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.arrays import points_of
 from discreet.kanonymity.candidate import (
     CandidateClasses,
     SearchLimits,
@@ -62,10 +63,7 @@ class KMember:
         if not 0 <= self.start < problem.n:
             raise InvalidProblemError("start", "a row of the table", self.start)
         order = order_of(problem, range(problem.m))
-        codes = problem.codes[order]
-        new = np.append(True, (codes[1:] != codes[:-1]).any(axis=1))
-        point = np.cumsum(new) - 1
-        seed = int(point[np.flatnonzero(order == self.start)[0]])
+        seed = int(points_of(problem, order).of_row[self.start])
         labels = grown(problem, order, k, limits, seed=seed)
         labels = assign_leftovers(
             problem, labels, np.flatnonzero(labels < 0).tolist(), rule="increase"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -18,15 +18,17 @@ from discreet.kanonymity.candidate import (
     require_feasible,
     without_gaps,
 )
+from discreet.kanonymity.demand import Demand, failing_classes, require_whole, wanted_of
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.local import (
     LOCAL,
-    Union,
     search_shared,
     state_of,
     unions_for,
+    unions_under_demands,
     work,
 )
+from discreet.kanonymity.search.merging import merge_failing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,24 +37,33 @@ if TYPE_CHECKING:
 
 NOTE = "Unions of near classes were partitioned anew."
 
+NOTE_WITH_DEMANDS = (
+    "Classes were merged until each met the demands, and near ones partitioned anew."
+)
+
 
 @final
 @dataclass(frozen=True)
 class LocalSearch:
-    """Improve a partition: pick a class and some near it, and partition their rows anew if that loses no more.
+    r"""Improve a partition: pick a class and some near it, and partition their rows anew if that loses no more.
 
     Where rows may be suppressed, one of them is left out at times, and one that was left out taken back.
+
+    Demands such as l-diversity are kept by merging, so that all rows as one class hold them if any partition does.
+    Each class that fails is first merged with one near to it until all hold; what is partitioned anew is kept only
+    where each part meets the demands. Classes then have no largest size: that :math:`2k - 1` rows suffice does not
+    stand here, since splitting may break a demand.
 
     Parameters
     ----------
     rounds
         Unions to look at, at most; ``None`` for as many as fit into the time.
-    unions
-        Kinds of unions; ``None`` chooses by k.
     nearest
         Near points that are kept for each point.
     seed
         Where the search begins to look. It decides no question of privacy.
+    demands
+        What each class must hold besides k rows; not combined with suppression.
 
     Examples
     --------
@@ -65,16 +76,19 @@ class LocalSearch:
     """
 
     rounds: int | None = None
-    unions: tuple[Union, ...] | None = None
     nearest: int = 16
     seed: int = 1
-
-    def __post_init__(self) -> None:
-        if self.unions == ():
-            raise InvalidProblemError("unions", "one or more", "none")
+    demands: tuple[Demand, ...] = ()
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search until the rounds or the time are over; without either, for 60 rounds a class, at least 300 and 60 k.
+
+        Raises
+        ------
+        InvalidProblemError
+            For more suppressed rows than allowed, and suppression beside demands.
+        InfeasibleError
+            When all rows as one class fail a demand, so that every partition does.
 
         Complexity
         ----------
@@ -84,37 +98,48 @@ class LocalSearch:
         from discreet.kanonymity.kernels.unions import NearTable
 
         require_feasible(problem.n, k)
+        if self.demands and limits.suppress:
+            raise InvalidProblemError("suppress", "0, with demands on sensitive columns", "more")
+        require_whole(self.demands, problem.n)
         start = limits.start
         if start is None:
             start = Segmentation(3).solve(problem, k, limits).labels
         if (start < 0).sum() > limits.suppress:
             raise InvalidProblemError("start", "no more suppressed rows than allowed", "more")
         points = points_of(problem, order_of(problem, range(problem.m)))
-        small_classes = split_large(problem, start, k)
         near = near_points(problem, points, self.nearest, limits)
         table = NearTable(points.of_row, points.rows, points.first, near)
-        unions = unions_for(k) if self.unions is None else self.unions
+        name, note, wanted = "local-search", NOTE, None
+        if self.demands:
+            name, note, wanted = "diverse", NOTE_WITH_DEMANDS, wanted_of(self.demands)
+            begun = merge_failing(
+                problem,
+                without_gaps(start).astype(np.int32),
+                self._failing,
+                limits,
+                window=LOCAL.partners_considered,
+            )
+            unions = unions_under_demands(begun, k)
+        else:
+            begun = split_large(problem, start, k)
+            unions = unions_for(k)
         if self._is_shared(problem, limits):
             try:
-                labels = search_shared(
-                    problem, points, table, small_classes, unions, k, limits, self.seed
-                )
+                labels = search_shared(problem, points, table, begun, unions, k, limits, self.seed)
             except SearchInterrupted as interrupt:
-                raise SearchInterrupted(
-                    CandidateClasses("local-search", interrupt.best, note=NOTE)
-                ) from None
-            return CandidateClasses("local-search", labels, note=NOTE)
-        state = state_of(problem, small_classes, k, limits.suppress, self.seed)
+                raise SearchInterrupted(CandidateClasses(name, interrupt.best, note=note)) from None
+            return CandidateClasses(name, labels, note=note)
+        state = state_of(problem, begun, k, limits.suppress, self.seed)
         stopped = False
         try:
-            work(points.arrays, table, state, unions, k, self.rounds, limits)
+            work(points.arrays, table, state, wanted, unions, k, self.rounds, limits)
         except KeyboardInterrupt:
             # No kernel is left half-way: the interpreter hears the signal after it.
             stopped = True
         labels = np.full(problem.n, -1, dtype=np.int32)
         unsuppressed = state.labels >= 0
         labels[unsuppressed] = without_gaps(state.labels[unsuppressed])
-        candidate = CandidateClasses("local-search", labels, note=NOTE)
+        candidate = CandidateClasses(name, labels, note=note)
         if stopped:
             raise SearchInterrupted(candidate)
         return candidate
@@ -123,7 +148,14 @@ class LocalSearch:
         """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
         timed = self.rounds is None and limits.left < float("inf")
         many_rows = problem.n >= LOCAL.least_rows * limits.threads
-        return timed and many_rows and limits.threads > 1 and not limits.suppress
+        plain = not limits.suppress and not self.demands
+        return timed and many_rows and limits.threads > 1 and plain
+
+    def _failing(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Mark the classes that fail a demand; rows of label -1 are in none."""
+        rows = np.flatnonzero(labels >= 0)
+        some = [replace(demand, codes=demand.codes[rows]) for demand in self.demands]
+        return failing_classes(some, labels[rows].astype(np.int64))
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:

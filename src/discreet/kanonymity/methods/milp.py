@@ -1,4 +1,4 @@
-r"""The mixed-integer program of the paper (Equations 21 to 28 of [LS20]_), with its variants.
+r"""The mixed-integer program of the paper (Equations 21 to 28 of [LS20]_).
 
 Binary :math:`v_{il}` say that rows i and l are equal; :math:`y_{ij} \le x_{ij} \le z_{ij}` are the ends of cells:
 
@@ -46,12 +46,6 @@ class PairProgram:
     exactly
         ``= k - 1`` in place of ``>= k - 1``, Equation 8 and the released code. It is infeasible where n and k - 1 are
         odd, and forbids classes of odd size above k for even k; what it finds is k-anonymous all the same.
-    tight
-        The least valid constants for each row and direction instead of those of Equations 29 to 32.
-    direct
-        Cuts :math:`y_i \le x_i - (x_i - x_l)^+ v_{il}` and :math:`z_i \ge x_i + (x_l - x_i)^+ v_{il}`.
-    transitive
-        Cuts :math:`v_{ab} + v_{bc} - v_{ac} \le 1`.
     max_rows
         Rows of the largest table: 200 of eight columns make 640,000 constraints.
 
@@ -64,9 +58,6 @@ class PairProgram:
     """
 
     exactly: bool = False
-    tight: bool = False
-    direct: bool = False
-    transitive: bool = False
     max_rows: int = 200
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
@@ -104,7 +95,7 @@ class PairProgram:
     def program(self, problem: Problem, k: int) -> LinearProgram:
         """Return the program: first the v of pairs (0, 1), (0, 2), ..., then y, then z, row after row.
 
-        ``n (n - 1) / 2 + 2 n m`` variables, about ``2 n^2 m`` rows, and three rows for each triple if transitive.
+        ``n (n - 1) / 2 + 2 n m`` variables and about ``2 n^2 m`` rows, with the constants of Equations 29 to 32.
         """
         from scipy import sparse
 
@@ -122,25 +113,14 @@ class PairProgram:
         upper: list[float] = []
         for (i, e), v in at.items():
             for j in range(m):
-                a, b = y0 + i * m + j, y0 + e * m + j
-                c, d = z0 + i * m + j, z0 + e * m + j
-                for first, second, big in self._big(x[i, j], x[e, j], top[j], (a, b, c, d)):
-                    # The first is above the second by at most this, and not at all where v is 1.
-                    rows.append({first: 1.0, second: -1.0, v: big})
-                    upper.append(big)
-                if self.direct and x[i, j] != x[e, j]:
-                    high, low = (i, e) if x[i, j] > x[e, j] else (e, i)
-                    apart = x[high, j] - x[low, j]
-                    rows.append({y0 + high * m + j: 1.0, v: apart})
-                    upper.append(x[high, j])
-                    rows.append({z0 + low * m + j: -1.0, v: apart})
-                    upper.append(-x[low, j])
-        if self.transitive:
-            for triple in combinations(range(n), 3):
-                three = [at[pair] for pair in combinations(triple, 2)]
-                for out in three:
-                    rows.append({v: -1.0 if v == out else 1.0 for v in three})
-                    upper.append(1.0)
+                constants = max(x[i, j], x[e, j]), top[j] - min(x[i, j], x[e, j])
+                for side, big in zip((y0, z0), constants, strict=True):
+                    for first, second in ((i, e), (e, i)):
+                        # The first is above the second by at most this, and not at all where v is 1.
+                        rows.append(
+                            {side + first * m + j: 1.0, side + second * m + j: -1.0, v: big}
+                        )
+                        upper.append(float(big))
         lower = [-np.inf] * len(rows)
         for i in range(n):
             rows.append({at[min(i, e), max(i, e)]: 1.0 for e in range(n) if e != i})
@@ -164,21 +144,6 @@ class PairProgram:
             integrality=integral if y0 else None,
         )
 
-    def _big(
-        self, x: float, other: float, top: float, at: tuple[int, int, int, int]
-    ) -> list[tuple[int, int, float]]:
-        """Return the big-M constraints of two rows for each side: the larger and the smaller variable, and M.
-
-        `x` and `other` are the positions of the rows, `top` the largest; `at` the variables y and z of both.
-        """
-        a, b, c, d = at
-        if self.tight:
-            sides = [(a, b, x), (b, a, other), (c, d, top - other), (d, c, top - x)]
-        else:
-            y, z = max(x, other), top - min(x, other)
-            sides = [(a, b, y), (b, a, y), (c, d, z), (d, c, z)]
-        return [(first, second, float(most)) for first, second, most in sides]
-
 
 def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values ``(n, columns)`` in units of cost, from 0 on, and the largest of each column.
@@ -198,19 +163,14 @@ def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float6
 def _components(n: int, joined: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Label `n` rows ``(n,)`` int32 that pairs join, directly or by others.
 
-    `joined` ``(n (n - 1) / 2,)`` is by pair.
-
-    Labels from 0, by the least row of each component. Pairs are in the order (0, 1), (0, 2), ..., (1, 2), ....
+    `joined` is by pair, in the order (0, 1), (0, 2), ..., (1, 2), ...; entries behind the pairs are not read. Labels
+    are from 0, by the least row of each component.
     """
-    root = list(range(n))
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
 
-    def find(i: int) -> int:
-        while root[i] != i:
-            i = root[i]
-        return i
-
-    for place, (i, e) in enumerate(combinations(range(n), 2)):
-        if joined[place]:
-            a, b = sorted((find(i), find(e)))
-            root[b] = a
-    return np.unique([find(i) for i in range(n)], return_inverse=True)[1].astype(np.int32)
+    first, second = np.triu_indices(n, 1)
+    pairs = np.flatnonzero(joined[: len(first)])
+    graph = sparse.coo_array((np.ones(len(pairs)), (first[pairs], second[pairs])), shape=(n, n))
+    labels: NDArray[np.int32] = connected_components(graph, directed=False)[1].astype(np.int32)
+    return labels

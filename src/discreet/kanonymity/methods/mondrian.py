@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from discreet.kanonymity.arrays import arrays_of
+import numpy as np
+
 from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, require_feasible
-from discreet.kanonymity.search.parts import SPLITTING
 
 if TYPE_CHECKING:
-    from discreet.kanonymity.problem import Problem
+    from numpy.typing import NDArray
 
-ROWS_BETWEEN_CLOCK_READS = SPLITTING.rows_between_clock_reads // 10
-"""Rows between two looks at the clock, a part more at most: a row takes ten times as long as in splitting."""
+    from discreet.kanonymity.problem import Problem
 
 
 @final
@@ -50,15 +49,51 @@ class Mondrian:
 
         Complexity
         ----------
-        ``O(m n log(n / k))`` looks and a sort of each part.
+        Rounds of ``O(n (m + log n))``, in each of which all parts are cut: about ``log2(n / k)`` of them, and one more
+        for each column that is passed over.
         """
-        from discreet.kanonymity.kernels.medians import cut_at_medians, start_parts
-
         require_feasible(problem.n, k)
-        arrays = arrays_of(problem)
-        parts = start_parts(arrays, k)
-        while parts.counts[0] and limits.left > 0:
-            cut_at_medians(arrays, k, self.strict, parts, ROWS_BETWEEN_CLOCK_READS)
-        for place, (begin, stop) in enumerate(parts.stack[: parts.counts[0]].tolist()):
-            parts.labels[parts.rows[begin:stop]] = parts.counts[1] + place
-        return CandidateClasses("mondrian", parts.labels, note="The table was cut at medians.")
+        labels, tried = np.zeros(problem.n, dtype=np.int32), np.zeros(1, dtype=np.int64)
+        while limits.left > 0:
+            boxes, parts = problem.boxes(labels), np.arange(len(tried))
+            by_width = np.argsort(-boxes.costs, axis=1, kind="stable")
+            column = by_width[parts, np.minimum(tried, problem.m - 1)]
+            is_open = (boxes.sizes >= 2 * k) & (tried < problem.m)
+            is_open &= boxes.costs[parts, column] > 0
+            if not is_open.any():
+                break
+            tried = self._cut(problem, labels, column, is_open, tried, k)
+        return CandidateClasses("mondrian", labels, note="The table was cut at medians.")
+
+    def _cut(  # noqa: PLR0917 - one round over all parts
+        self,
+        problem: Problem,
+        labels: NDArray[np.int32],
+        column: NDArray[np.int64],
+        is_open: NDArray[np.bool_],
+        tried: NDArray[np.int64],
+        k: int,
+    ) -> NDArray[np.int64]:
+        """Cut each open part in its column; return how many columns of each part, old and new, were tried in vain.
+
+        `labels` ``(n,)`` are changed in place: the upper side of a cut is a new part. The others are ``(parts,)``.
+        Strict: the median goes below, or above where that alone leaves k rows on each side. A sort.
+        """
+        rows = np.flatnonzero(is_open[labels])
+        values = problem.codes[rows, column[labels[rows]]]
+        order = np.lexsort((values, labels[rows]))
+        rows, values = rows[order], values[order]
+        parts, first, sizes = np.unique(labels[rows], return_index=True, return_counts=True)
+        below = sizes // 2
+        if self.strict:
+            median = np.repeat(values[first + (sizes - 1) // 2], sizes)
+            up_to = np.add.reduceat((values <= median).astype(np.int64), first)
+            less = np.add.reduceat((values < median).astype(np.int64), first)
+            fit = [(side >= k) & (sizes - side >= k) for side in (up_to, less)]
+            below = np.select(fit, [up_to, less], sizes)
+        is_cut = below < sizes
+        above = np.arange(len(rows)) - np.repeat(first, sizes) >= np.repeat(below, sizes)
+        number = len(tried) - 1 + np.cumsum(is_cut)
+        labels[rows[above]] = np.repeat(number, sizes)[above]
+        tried[parts] = np.where(is_cut, 0, tried[parts] + 1)
+        return np.append(tried, np.zeros(int(is_cut.sum()), dtype=np.int64))

@@ -72,8 +72,6 @@ class SetPartitioning:
 
     Parameters
     ----------
-    smoothing
-        Weight of the best multipliers so far in pricing, in [0, 1).
     polish
         Rounds of local search for each class of the start.
     neighbors
@@ -98,7 +96,6 @@ class SetPartitioning:
     (1.55, 1.55)
     """
 
-    smoothing: float = 0.5
     polish: int = 60
     neighbors: int = 72
     max_rows: int = 5_000
@@ -112,15 +109,13 @@ class SetPartitioning:
         Raises
         ------
         InvalidProblemError
-            For more than `max_rows` rows, or a smoothing out of its range.
+            For more than `max_rows` rows.
         SearchInterrupted
             On Ctrl-C, with the best partition and bound by then.
         """
         require_feasible(problem.n, k)
         if problem.n > self.max_rows:
             raise InvalidProblemError("problem", f"at most {self.max_rows} rows", "more")
-        if not 0 <= self.smoothing < 1:
-            raise InvalidProblemError("smoothing", "a number in [0, 1)", self.smoothing)
         search = _Search(self, problem, k, limits)
         try:
             return search.run()
@@ -150,11 +145,6 @@ class _Search:
         """Whether bound and loss are close enough, or the time is over."""
         near = self.loss - self.lower <= max(self.limits.gap, RELATIVE_TOLERANCE) * self.loss
         return near or self.limits.left <= 0
-
-    @property
-    def _is_large(self) -> bool:
-        """Whether parts of the table are partitioned anew."""
-        return self.problem.n > 2 * self.method.neighbors
 
     def run(self) -> CandidateClasses:
         """Relax, then look for partitions at a growing distance.
@@ -198,10 +188,7 @@ class _Search:
         costs = boxes.costs.sum(axis=1)
         pool = Pool(2 * k - 1)
         pool.add(self._classes(self.labels), boxes.sizes * costs)
-        shares = costs[self.labels]
-        return relax(
-            self.pricer, pool, shares, self.loss, self.limits, smoothing=self.method.smoothing
-        )
+        return relax(self.pricer, pool, costs[self.labels], self.loss, self.limits)
 
     def _look(self, relaxed: Relaxed, width: float) -> float:
         """Search the partitions within `width` of the bound; return the next width, 0 at the end.
@@ -241,11 +228,11 @@ class _Search:
         Large tables alone. Ends when a third of the time is left, when ``n // k`` parts in a row gave nothing, or
         when the search is done.
         """
-        if not self._is_large:
+        if self.problem.n <= 2 * self.method.neighbors:
             return
         in_vain, row = 0, 0
         reserve = self.limits.left / 3 if math.isfinite(self.limits.left) else 0.0
-        part = SetPartitioning(self.method.smoothing, 0, self.method.neighbors)
+        part = SetPartitioning(0, self.method.neighbors)
         # Two thirds of the time go here; without a limit, until most classes were tried in vain.
         while not self.done and self.limits.left > reserve and in_vain < self.problem.n // self.k:
             classes = int(self.labels.max()) + 1

@@ -40,8 +40,6 @@ class Segmentation:
     ----------
     orders
         How many orders to try at most; see :func:`~discreet.kanonymity.search.orders.several_orders`.
-    after
-        How many of them to pass over, because they were tried.
 
     Examples
     --------
@@ -52,7 +50,6 @@ class Segmentation:
     """
 
     orders: int = 1000
-    after: int = 0
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Partition one order after another while the time suffices for the next, at least one.
@@ -66,9 +63,7 @@ class Segmentation:
         require_feasible(problem.n, k)
         best, labels = np.inf, np.zeros(problem.n, dtype=np.int32)
         slowest, began = 0.0, clock()
-        for tried, (_, order) in enumerate(several_orders(problem)):
-            if tried < self.after:
-                continue
+        for tried, order in enumerate(several_orders(problem), start=1):
             candidate = segmented(problem, order, k, limits)
             loss = problem.loss_of(candidate)
             if loss < best:
@@ -76,7 +71,7 @@ class Segmentation:
             now = clock()
             slowest, began = max(slowest, now - began), now
             # An order that cannot be cut to its end is of little use.
-            if tried + 1 >= self.orders or limits.left <= slowest:
+            if tried >= self.orders or limits.left <= slowest:
                 break
         return CandidateClasses(
             "segmentation", labels, note="Orders of rows were cut at the least cost."

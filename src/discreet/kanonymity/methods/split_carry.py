@@ -52,8 +52,6 @@ class SplitCarry:
     ----------
     blocks
         S, two or more: initial classes in a block.
-    carry
-        How many rows at the end of a block have their classes carried; ``None`` for k, as published.
     solver
         Solves blocks of more than 17 rows; smaller ones are solved exactly. By default a local search, which does not
         prove that a block is solved.
@@ -76,14 +74,11 @@ class SplitCarry:
     """
 
     blocks: int = 3
-    carry: int | None = None
     solver: Method = field(default_factory=_few_rounds)
 
     def __post_init__(self) -> None:
         if self.blocks < 2:
             raise InvalidProblemError("blocks", "two or more", self.blocks)
-        if self.carry is not None and self.carry < 0:
-            raise InvalidProblemError("carry", "a number of rows, or None", self.carry)
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Solve block after block; each gets its share of the time that is left (early termination).
@@ -110,7 +105,6 @@ class SplitCarry:
         require_feasible(problem.n, k)
         order = variance_order(problem)
         parts = _blocks(order, k, self.blocks)
-        boundary = k if self.carry is None else self.carry
         carried: list[NDArray[np.int64]] = []
         place = np.empty(problem.n, dtype=np.int64)
         place[order] = np.arange(problem.n)
@@ -120,7 +114,7 @@ class SplitCarry:
             )
             block = np.concatenate(classes)
             block = block[np.argsort(place[block])]
-            ending = block[max(0, len(block) - boundary) :]
+            ending = block[-k:]
             final = number == len(parts) - 1
             goes_on = [not final and bool(np.isin(rows, ending).any()) for rows in classes]
             carried = [rows for rows, on in zip(classes, goes_on, strict=True) if on]

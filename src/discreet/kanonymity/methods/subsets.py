@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.arrays import arrays_of
 from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, require_feasible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.kernels.subsets import Subsets
     from discreet.kanonymity.problem import Problem
 
 
@@ -53,11 +51,9 @@ class SubsetProgram:
         require_feasible(problem.n, k)
         if problem.n > self.max_rows:
             raise InvalidProblemError("problem", f"at most {self.max_rows} rows", "more")
-        from discreet.kanonymity.kernels.subsets import least_loss
-
-        labels, _, room = _solved(problem, np.arange(problem.n), k)
+        labels, loss = optimum_of(problem, np.arange(problem.n), k)
         # Sums of some hundred terms: below this, whatever the order of rounding.
-        lower = max(0.0, least_loss(problem.n, room) * (1 - 1e-12) - 1e-12)
+        lower = max(0.0, loss * (1 - 1e-12) - 1e-12)
         return CandidateClasses("subset-program", labels, lower, "All partitions were compared.")
 
 
@@ -68,20 +64,19 @@ def optimum_of(
 
     `rows` ``(r,)`` are indices, at most 17, which is not checked. Time and memory ``O(2^r)`` and more.
     """
-    labels, loss, _ = _solved(problem, rows, k)
-    return labels, loss
-
-
-def _solved(
-    problem: Problem, rows: NDArray[np.int64], k: int
-) -> tuple[NDArray[np.int32], float, Subsets]:
-    """Return the best partition of some rows, its loss and its working memory, by dynamic programming over subsets.
-
-    `rows` ``(r,)`` are indices; labels are int32 ``(r,)``. Exponential in r.
-    """
     from discreet.kanonymity.kernels.subsets import best_partition, room_for
 
-    n, part = len(rows), np.empty(len(rows), dtype=np.int64)
-    room = room_for(n, problem.m, k)
-    loss = best_partition(arrays_of(problem), problem.codes[rows].astype(np.int64), n, part, room)
-    return part.astype(np.int32), float(loss), room
+    n, m = len(rows), problem.m
+    part, local = np.empty(n, dtype=np.int64), np.empty((n, m), dtype=np.int64)
+    table = np.zeros((m, n, n))
+    for j, column in enumerate(problem.columns):
+        values, local[:, j] = np.unique(problem.codes[rows, j], return_inverse=True)
+        d = len(values)
+        if column.is_set:
+            table[j, 0, :d] = column.set_cost(1 + np.arange(d))
+        else:
+            low, high = np.triu_indices(d)
+            table[j, low, high] = column.span_cost(values[low], values[high])
+    is_set = np.array([column.is_set for column in problem.columns])
+    loss = best_partition(local, table, is_set, part, room_for(n, m, k))
+    return part.astype(np.int32), float(loss)

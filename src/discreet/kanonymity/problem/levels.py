@@ -363,7 +363,7 @@ def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArra
         spans = [span_of(str(label)) for label in tree.labels[1:]]
         days = [last - first + 1 for first, last in (span for span in spans if span)]
         sizes[1:] = days
-        least = min(days[tree_at] for tree_at in _leaf_places(tree))
+        least = min(days[leaf - 1] for leaf in tree.leaves.tolist())
         tops = [spans[node - 1] for node in range(1, tree.n) if tree.parents[node] == 0]
         ends = [span for span in tops if span]
         sizes[0] = max(last for _, last in ends) - min(first for first, _ in ends) + 1
@@ -371,26 +371,13 @@ def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArra
     if isinstance(levels, Rounded):
         finest = [key[0] for key in ordered]
         sizes[0] = finest[-1] - finest[0] + 1
-        depths = _depths(tree)
+        depths = tree.levels.tolist()
         steps = list(levels.steps)
         wide = _steps_of(levels, [key * steps[0] for key in finest]) if len(steps) == 1 else steps
         for node in range(1, tree.n):
             step = wide[len(wide) - depths[node]]
             sizes[node] = min(int(step / wide[0]), int(sizes[0]))
     return sizes
-
-
-def _leaf_places(tree: Tree) -> list[int]:
-    """The places of the leaves among the nodes without the root, which is node 0."""
-    return [leaf - 1 for leaf in tree.leaves.tolist()]
-
-
-def _depths(tree: Tree) -> list[int]:
-    """Return the depth of each node, the root's 0; linear."""
-    depths: list[int] = []
-    for parent in tree.parents.tolist():
-        depths.append(0 if parent < 0 else depths[parent] + 1)
-    return depths
 
 
 def spans_of(levels: Levels, values: Sequence[Any], text: str) -> NDArray[np.bool_]:

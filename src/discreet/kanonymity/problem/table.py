@@ -237,3 +237,17 @@ class Problem:
         boxes = self.boxes(labels)
         suppressed = self.n - int(boxes.sizes.sum())
         return float(boxes.sizes @ boxes.costs.sum(axis=1)) + suppressed * self.suppressed_cost
+
+    def mean_loss_of(self, labels: ArrayLike) -> float:
+        """Return the loss per cell, from 0 to 1: the mean over rows and columns, each column by its weight.
+
+        `labels` as for :meth:`loss_of`.
+
+        Examples
+        --------
+        >>> from discreet.kanonymity.problem import Numeric
+        >>> Problem.from_columns({"age": [20, 30, 40, 60]}, [Numeric("age")]).mean_loss_of([0, 0, 1, 1])
+        0.375
+        """
+        cells = self.n * self.suppressed_cost
+        return self.loss_of(labels) / cells if cells > 0 else 0.0

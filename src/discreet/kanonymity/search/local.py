@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.arrays import Arrays, Points
+    from discreet.kanonymity.demand import Wanted
     from discreet.kanonymity.kernels.unions import NearTable, SearchState
 
 
@@ -51,6 +52,11 @@ class LocalSearchTuning:
         Part of the loss that all kinds of a large table have to gain in one turn each, for another to follow.
     cuts_per_time_limit
         Cuts in the time that there is.
+    partners_considered
+        Classes next in number among which a class that fails a demand looks for a partner; methods number near
+        classes alike.
+    max_rows_under_demands, max_classes_under_demands
+        Of a union that is partitioned anew under demands.
     """
 
     max_microseconds_per_call: float = 1e8
@@ -62,6 +68,9 @@ class LocalSearchTuning:
     untimed_work_per_k: int = 20
     min_gain_per_cycle: float = 1e-3
     cuts_per_time_limit: int = 8
+    partners_considered: int = 1_000
+    max_rows_under_demands: int = 400
+    max_classes_under_demands: int = 6
 
 
 LOCAL = LocalSearchTuning()
@@ -105,12 +114,33 @@ def unions_for(k: int) -> tuple[Union, ...]:
     return tuple(Union(classes * (2 * k - 1), classes) for classes in (2, 4, 6))
 
 
+def unions_under_demands(labels: NDArray[np.int32], k: int) -> tuple[Union, ...]:
+    """Return unions for classes without a largest size: of few classes of the middle one, and of the largest.
+
+    `labels` ``(n,)`` are those to begin with.
+
+    Examples
+    --------
+    >>> [union.rows for union in unions_under_demands(np.repeat([0, 1], [3, 9]).astype(np.int32), 3)]
+    [21, 18, 36, 21]
+    """
+    sizes = np.bincount(labels)
+    most = (3 * k + 2 * int(np.median(sizes)), 6 * k, 12 * k, int(sizes.max()) + 4 * k)
+    return tuple(
+        Union(
+            min(max(rows, 4 * k, 16), LOCAL.max_rows_under_demands),
+            LOCAL.max_classes_under_demands,
+        )
+        for rows in most
+    )
+
+
 def state_of(
     problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int
 ) -> SearchState:
     """Return the search state of partition `labels` ``(n,)``, -1 for suppressed rows, at most `suppress` of them.
 
-    The state has n // k classes of 2 k - 1 rows at most; `seed` starts the draws. A sort.
+    The state has room for n // k classes; `seed` starts the draws. A sort.
     """
     from discreet.kanonymity.kernels.unions import SearchState
 
@@ -119,22 +149,24 @@ def state_of(
     size, cost = np.zeros(slots, dtype=np.int64), np.zeros(slots)
     size[: len(boxes.sizes)] = boxes.sizes
     cost[: len(boxes.sizes)] = boxes.sizes * boxes.costs.sum(axis=1)
-    members = np.full((slots, 2 * k - 1), -1, dtype=np.int64)
     left_out = np.flatnonzero(labels < 0)
     rows = np.argsort(labels, kind="stable")[len(left_out) :]
-    first = np.concatenate([[0], np.cumsum(size)])
-    members[labels[rows], np.arange(len(rows)) - first[labels[rows]]] = rows
+    first, after = np.full(slots, -1, dtype=np.int64), np.full(problem.n, -1, dtype=np.int64)
+    begins = np.append(True, labels[rows[1:]] != labels[rows[:-1]])
+    first[labels[rows[begins]]] = rows[begins]
+    after[rows[:-1][~begins[1:]]] = rows[1:][~begins[1:]]
     outside = np.full(suppress, -1, dtype=np.int64)
     outside[: len(left_out)] = left_out
     draw = np.array([seed * 7919 % 2147483646 + 1], dtype=np.int64)
     n_outside = np.array([len(left_out)], dtype=np.int64)
-    return SearchState(labels.astype(np.int64), members, size, cost, outside, n_outside, draw)
+    return SearchState(labels.astype(np.int64), first, after, size, cost, outside, n_outside, draw)
 
 
 def work(  # noqa: PLR0917 - the parts of one search
     arrays: Arrays,
     table: NearTable,
     state: SearchState,
+    wanted: Wanted | None,
     unions: tuple[Union, ...],
     k: int,
     rounds: int | None,
@@ -152,7 +184,10 @@ def work(  # noqa: PLR0917 - the parts of one search
         return
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
     counted = rounds is not None or limits.left == math.inf
-    budget = _untimed_work(unions, len(state.size), k) if counted and rounds is None else math.inf
+    budget = math.inf
+    if counted and rounds is None:
+        each = max(LOCAL.untimed_work_per_class * len(state.size), LOCAL.untimed_work_per_k * k)
+        budget = each * sum(union.work for union in unions)
     portion = budget / (LOCAL.untimed_cycles * len(unions)) if counted else 20_000.0
     large = LOCAL.max_microseconds_per_call_untimed < portion < math.inf
     if counted:
@@ -168,7 +203,7 @@ def work(  # noqa: PLR0917 - the parts of one search
             # So that each kind has its turn.
             n_unions = min(n_unions, rounds - done, max(1, rounds // (2 * len(unions))))
         began = clock()
-        improve(arrays, table, state, k, union.rows, union.classes, n_unions)
+        improve(arrays, table, state, wanted, k, union.rows, union.classes, n_unions)
         done += n_unions
         spent += n_unions * union.work
         turn += 1
@@ -182,12 +217,6 @@ def work(  # noqa: PLR0917 - the parts of one search
             portion = min(
                 2 * portion, LOCAL.max_microseconds_per_call, max(1000.0, portion * 0.1 / took)
             )
-
-
-def _untimed_work(unions: tuple[Union, ...], classes: int, k: int) -> float:
-    """Return the estimated microseconds that a search without a time limit takes."""
-    times = max(LOCAL.untimed_work_per_class * classes, LOCAL.untimed_work_per_k * k)
-    return times * sum(union.work for union in unions)
 
 
 def search_shared(  # noqa: PLR0917 - the parts of one search
@@ -240,7 +269,7 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
                 state = state_of(part, inside, k, 0, seed + turn)
                 part_points, local = _within(table, rows)
                 arrays = with_codes(points.arrays, points.arrays.codes[part_points])
-                work(arrays, local, state, unions, k, None, replace(within, threads=1), stop)
+                work(arrays, local, state, None, unions, k, None, replace(within, threads=1), stop)
                 return np.asarray(state.labels)
 
             solving = [pool.submit(one, rows) for rows in parts]

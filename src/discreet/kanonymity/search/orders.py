@@ -18,24 +18,22 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
 
 
-def several_orders(
-    problem: Problem, most_columns: int = 6
-) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield names and permutations ``(n,)`` of rows, the most promising first.
+def several_orders(problem: Problem, most_columns: int = 6) -> Iterator[NDArray[np.int64]]:
+    """Yield permutations ``(n,)`` of rows, the most promising first.
 
     Cardinality and variance order of columns, each to and fro; Hilbert's curve; then, for six columns or fewer, every
     other order of columns. On tables of more columns no other order of them came near to Hilbert's curve.
     """
     favorite = cardinality_columns(problem)
     second = variance_columns(problem)
-    yield "cardinality", snake_order(problem, favorite)
+    yield snake_order(problem, favorite)
     if second != favorite:
-        yield "variance", snake_order(problem, second)
-    yield "hilbert", hilbert_order(problem)
+        yield snake_order(problem, second)
+    yield hilbert_order(problem)
     if problem.m <= most_columns:
         for columns in map(list, itertools.permutations(favorite)):
             if columns not in (favorite, second):
-                yield "columns", snake_order(problem, columns)
+                yield snake_order(problem, columns)
 
 
 def cardinality_columns(problem: Problem) -> list[int]:

@@ -6,7 +6,6 @@ Proposes; checked by `discreet.kanonymity.verify.verify`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -14,13 +13,13 @@ import numpy as np
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
-from discreet.core.options import positive_seconds, relative_gap, whole_number
+from discreet.core.options import relative_gap
 from discreet.core.printed import at_least, at_most
 from discreet.kanonymity.candidate import (
-    EFFORTS,
     SearchInterrupted,
     SearchLimits,
     audit,
+    check_search,
     require_feasible,
 )
 from discreet.kanonymity.demand import failing_classes, require_whole
@@ -207,8 +206,9 @@ def search(
     suppress
         Largest share of rows that may be suppressed; each costs the weights of all columns.
     demands
-        What each class must hold besides k rows; see :class:`~discreet.kanonymity.search.diverse.Diverse`. A partition
-        that a method finds is then merged and searched until it does. Bounds stay valid, as nothing more is allowed.
+        What each class must hold besides k rows; see :class:`~discreet.kanonymity.methods.local_search.LocalSearch`.
+        A partition that a method finds is then merged and searched until it does. Bounds stay valid, as nothing more
+        is allowed.
     effort
         ``"fast"`` ends with top-down splitting where there is no time limit; ``"strong"`` tries more methods for up to
         200,000 rows, and more splits where no other method lost a twentieth less. Default: strong for so many, fast
@@ -244,9 +244,8 @@ def search(
     """
     require_feasible(problem.n, k)
     chosen: Method | None = METHODS.resolve(method, optional=True)
-    _check(time_limit, gap, suppress, threads)
-    if effort is not None and effort not in EFFORTS:
-        raise InvalidProblemError("effort", f"one of {', '.join(EFFORTS)}", repr(effort))
+    relative_gap(gap)
+    check_search(time_limit, suppress, threads, effort)
     if demands:
         if suppress:
             raise InvalidProblemError("suppress", "0, with demands on sensitive columns", suppress)
@@ -264,26 +263,6 @@ def search(
             run.learn(interrupt.best)
         raise SearchInterrupted(None if run.best is None else run.result()) from None
     return run.result()
-
-
-def _check(
-    time_limit: float | None,
-    gap: float | None,
-    suppress: float,
-    threads: int,
-) -> None:
-    """Raise InvalidProblemError for a gap, share, time limit or number of threads out of range.
-
-    `suppress` is a share in [0, 1), booleans refused; `gap` and `time_limit` may be ``None``.
-    """
-    relative_gap(gap)
-    positive_seconds(time_limit)
-    whole_number(threads, "threads", "at least one thread")
-    share: object = suppress
-    if isinstance(share, bool) or not isinstance(share, Real):
-        raise InvalidProblemError("suppress", "a share in [0, 1)", type(suppress).__name__)
-    if not 0 <= suppress < 1:
-        raise InvalidProblemError("suppress", "a share in [0, 1)", suppress)
 
 
 def _by_cost(run: _Run) -> Iterator[Method]:
@@ -456,8 +435,8 @@ class _Run:
 
         Without a `method` the library's own are run. Nothing is returned; an unmet demand leaves no incumbent.
         """
+        from discreet.kanonymity.methods.local_search import LocalSearch
         from discreet.kanonymity.methods.top_down import TopDown
-        from discreet.kanonymity.search.diverse import Diverse
 
         limits = self.limits
         start: NDArray[np.int32] | None
@@ -478,7 +457,8 @@ class _Run:
             )
             first = replace(first, threads=limits.threads, suppress=limits.suppress)
             start = method.solve(self.problem, self.k, first).labels
-        self.learn(Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start)))
+        limits = replace(limits, start=start)
+        self.learn(LocalSearch(demands=self.demands).solve(self.problem, self.k, limits))
 
     def learn(self, candidate: CandidateClasses) -> None:
         """Audit a partition, and keep it if it loses less.
