@@ -16,9 +16,10 @@ from discreet.cli.options import (
     RowEngineOptions,
     VerboseOption,
 )
-from discreet.cli.output import emit, facts
+from discreet.cli.output import emit
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import FOR_THE_CURATOR
+from discreet.core.printed import facts
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.option_groups import COLUMNS, CodingOptions, FileReadingOptions

@@ -25,10 +25,11 @@ from discreet.cli.options import (
     names,
     read_guarantee,
 )
-from discreet.cli.output import facts, outcome_facts, rendered
+from discreet.cli.output import outcome_facts, rendered
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import public_facts
+from discreet.core.printed import facts
 from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine

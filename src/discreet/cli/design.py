@@ -17,7 +17,7 @@ from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, write_channel, write_page
 from discreet.cli.info import anchored_facts, describe, describe_mechanism, loss_rows
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
-from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
+from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.cli.progress import announcing_compilation, progress
 from discreet.cli.statement import (
     AimOptions,
@@ -30,6 +30,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.jit import clock
 from discreet.core.option_groups import OptionGroup, argument, option
+from discreet.core.printed import facts
 from discreet.core.progress import Pace
 from discreet.metricdp.methods import METHODS
 

@@ -15,12 +15,13 @@ from discreet.cli.calls import command_again, from_options
 from discreet.cli.columns import DemandOptions, StatedKinds, attributes_of, pairs_of, taxonomy_files
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
-from discreet.cli.output import Status, emit, facts, proved
+from discreet.cli.output import Status, emit, proved
 from discreet.core import printed
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.option_groups import argument, option
+from discreet.core.printed import facts
 from discreet.kanonymity.models import KMap, read_models, read_presence
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import columns_at, no_column
