@@ -211,12 +211,13 @@ def test_the_interface_asks_only_what_has_one_answer_for_all() -> None:
 
 
 def test_a_failure_is_logged_with_its_number_and_its_kind(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(_: object) -> None:
+    app = sound_app()
+
+    @app.get("/fail")
+    def fail() -> None:
         raise RuntimeError(str(SENTINEL))
 
-    body = {"protocol": 1, "mechanism": mechanism().digest, "epoch": 0, "place": 3}
-    app = sound_app(on_report=fail)
-    answer = ask(app, "POST", "/v1/reports", json=body)
+    answer = ask(app, "GET", "/fail")
     assert answer.status_code == 500
     (record,) = caplog.records
     assert answer.headers["request-id"] in record.getMessage()

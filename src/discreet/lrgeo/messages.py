@@ -9,7 +9,6 @@ version, a text of another form: all are refused, by name, and no refusal repeat
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError, unknown_name
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
 PROTOCOL_VERSION = 1
 """The version of the messages. It changes whenever one of them does."""
-
-MAX_PLACES = 1_000_000
-"""Places of a region in a message, at most; the streets of Rome have 43,160 nodes."""
-MAX_EPOCH = 2**sys.float_info.mant_dig
-"""Number of an epoch, at most: integers up to this are exact as doubles, which are the numbers of JavaScript."""
 
 DIGEST = "[0-9a-f]{64}"
 """SHA-256 in hexadecimal."""
@@ -201,11 +195,6 @@ MESSAGES: Mapping[str, Mapping[str, Field]] = {
     },
     "region": {"region": _object},
     "mechanism": {"digest": _text(DIGEST), "mechanism": _object},
-    "report": {
-        "mechanism": _text(DIGEST),
-        "epoch": _integer(0, MAX_EPOCH),
-        "place": _integer(0, MAX_PLACES - 1),
-    },
     "refusal": {"error": _text("[a-z-]{1,20}"), "message": _text(TEXT)},
 }
 """Name of each message of the sound mode -> its fields beside ``protocol``."""
