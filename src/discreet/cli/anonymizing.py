@@ -15,6 +15,7 @@ from discreet.cli.options import (
     ReportOption,
     RowEngineOptions,
     VerboseOption,
+    output_file,
 )
 from discreet.cli.output import emit
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
@@ -119,11 +120,8 @@ class AnonymizeOptions(
     table: str = argument(
         "File with one row for each person, or a folder of CSV or Parquet files.", "TABLE"
     )
-    output: str | None = option(
-        "CSV, Parquet, .xlsx or .sav file to write; with --memory or --scheduler, a folder of parts, CSV or Parquet.",
-        "FILE",
-        "--output",
-        "-o",
+    output: str | None = output_file(
+        "CSV, Parquet, .xlsx or .sav file to write; with --memory or --scheduler, a folder of parts, CSV or Parquet."
     )
     curator_report: str | None = option(
         "HTML page for the curator alone: risk before and after, what became of columns, what was lost.",

@@ -11,7 +11,7 @@ import typer
 from discreet.cli.calls import from_options
 from discreet.cli.commands import example_text
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import JsonOption, ReportOption, require_one
+from discreet.cli.options import JsonOption, ReportOption, output_file, require_one
 from discreet.cli.output import Status, emit, put_out, renamed_arguments, warn_of_weakness
 from discreet.core import printed
 from discreet.core.calculus import to_approx_dp
@@ -74,12 +74,8 @@ class ShowOptions(LedgerOptions, ReportOption):
 class RecoverOptions(ReleaseOptions):
     """Options of ``budget recover``."""
 
-    output: str | None = option(
-        "Where the result goes, or a folder; other outputs go beside it. Default: where the release was to "
-        "put them.",
-        "FILE",
-        "--output",
-        "-o",
+    output: str | None = output_file(
+        "Where the result goes, or a folder; other outputs go beside it. Default: where the release was to put them."
     )
 
 

@@ -23,6 +23,7 @@ from discreet.cli.options import (
     RowEngineOptions,
     VerboseOption,
     names,
+    output_file,
     read_guarantee,
 )
 from discreet.cli.output import outcome_facts, rendered
@@ -208,9 +209,7 @@ class CountsOptions(
     measurements: str | None = option(
         "Keep the noisy counts too, for `discreet query`; covered by the same guarantee.", "FILE"
     )
-    output: str | None = option(
-        "Where the table goes: .csv, .parquet or .xlsx.", "FILE", "--output", "-o"
-    )
+    output: str | None = output_file("Where the table goes: .csv, .parquet or .xlsx.")
 
     @property
     def file(self) -> str:

@@ -38,6 +38,11 @@ def names(help: str, **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
     return option(help, "A,B,...", read=names_of, repeated=True, **more)
 
 
+def output_file(help: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
+    """Return the field of the option that names what a command writes."""
+    return option(help, metavar, "--output", "-o", **more)
+
+
 class ChannelOption(OptionGroup):
     """The channel that a command reads."""
 

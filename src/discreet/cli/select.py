@@ -16,6 +16,7 @@ from discreet.cli.options import (
     HelpAllOption,
     PlanOptions,
     QuietResultOptions,
+    output_file,
     read_guarantee,
     read_method,
     require_one,
@@ -119,11 +120,8 @@ class RunOptions(OptionGroup, panel=HOW):
     diagnostics: bool = option(
         "Value, evaluations and seconds on standard error: private, for the curator.", default=False
     )
-    output: str | None = option(
-        "Write the choice there, with its matroid and its proof, for `verify`.",
-        "FILE",
-        "--output",
-        "-o",
+    output: str | None = output_file(
+        "Write the choice there, with its matroid and its proof, for `verify`."
     )
 
 
