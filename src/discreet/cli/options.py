@@ -172,7 +172,9 @@ def read_guarantee(
     rho: str | None,
     neighbors: Any,  # noqa: ANN401 - the guarantee checks it
 ) -> PureDP | ZeroConcentratedDP:
-    """Return pure epsilon or rho, read exactly, for `neighbors`; InvalidProblemError for both, neither, or bad amounts.
+    """Return pure epsilon or rho, read exactly, for `neighbors`.
+
+    InvalidProblemError for both, neither, bad amounts, or no neighbors.
 
     Examples
     --------
@@ -180,6 +182,9 @@ def read_guarantee(
     ZeroConcentratedDP(rho=Fraction(1, 2), neighbors='replace-one')
     """
     require_one("--epsilon", "a budget here, or with --rho", epsilon, rho)
+    if neighbors is None:
+        expected = "add-remove-one or replace-one: a budget means nothing without it"
+        raise InvalidProblemError("--neighbors", expected, "none")
     if rho is not None:
         return ZeroConcentratedDP(rho, neighbors)
     return PureDP(epsilon or "", neighbors)

@@ -50,11 +50,15 @@ def check_protocol(version: object) -> None:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: protocol: expected version 1 of the messages, got version 0, an older one
     """
-    number: Any = _integer(0, 1_000)(version, "protocol")
-    if number != PROTOCOL_VERSION:
-        age = "older" if number < PROTOCOL_VERSION else "later"
+    expected = "an integer from 0 to 1000"
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidProblemError("protocol", expected, type(version).__name__)
+    if not 0 <= version <= 1_000:
+        raise InvalidProblemError("protocol", expected, "one outside")
+    if version != PROTOCOL_VERSION:
+        age = "older" if version < PROTOCOL_VERSION else "later"
         expected = f"version {PROTOCOL_VERSION} of the messages"
-        raise InvalidProblemError("protocol", expected, f"version {number}, an {age} one")
+        raise InvalidProblemError("protocol", expected, f"version {version}, an {age} one")
 
 
 def read_message(kind: str, data: object) -> dict[str, Any]:
@@ -140,20 +144,6 @@ def read_mechanism(data: object) -> Mechanism | PublishedPoints:
     if made.digest != message["digest"]:
         raise InvalidProblemError("digest", "that of the mechanism", "another")
     return made
-
-
-def _integer(low: int, high: int) -> Field:
-    """Return a reader of integers from `low` to `high`; it takes a value and its field, and refuses others."""
-
-    def field(value: object, name: str) -> int:
-        expected = f"an integer from {low} to {high}"
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidProblemError(name, expected, type(value).__name__)
-        if not low <= value <= high:
-            raise InvalidProblemError(name, expected, "one outside")
-        return value
-
-    return field
 
 
 def _text(pattern: str) -> Field:
