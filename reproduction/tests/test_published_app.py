@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from discreet_reproduction.lrgeo.service.published import (
     PaperServer,
     create_published_app,
 )
+from meta.canary import SENTINEL
 from published_serving import PARAMETERS, closed, paper_app, paper_server
 from service.message_laws import bodies
 from service.running import ask, mechanism, region
@@ -93,6 +95,27 @@ def test_as_many_jobs_wait_as_may(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ask(app, "POST", "/v1/jobs", json=no_upload()).status_code == 202
         refused(ask(app, "POST", "/v1/jobs", json=no_upload()), 429, "too-many")
         asked.set()
+
+
+def test_an_old_protocol_other_media_types_and_huge_bodies_are_refused() -> None:
+    app = create_published_app(mechanism(), region(), paper_server(), limits=Limits(body=1000))
+    old = refused(ask(app, "POST", "/v1/jobs", json={"protocol": 0}), 400, "protocol")
+    assert "version 0, an older one" in old
+    headers = {"content-type": "text/plain"}
+    refused(ask(app, "POST", "/v1/jobs", content=b"x", headers=headers), 415, "media-type")
+    refused(ask(app, "POST", "/v1/jobs", content=b"x"), 415, "media-type")
+    refused(ask(app, "POST", "/v1/jobs", content=b"x" * 1001), 413, "too-large")
+
+
+def test_no_body_that_is_refused_is_logged(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One on which the server breaks is not either: that is a test of the guard."""
+    caplog.set_level(logging.DEBUG)
+    answer = ask(paper_app(), "POST", "/v1/jobs", json=no_upload() | {"columns": [-SENTINEL]})
+    assert answer.status_code == 422
+    out, err = capsys.readouterr()
+    assert str(SENTINEL) not in caplog.text + out + err + answer.text
 
 
 BODIES = bodies(

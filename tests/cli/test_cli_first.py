@@ -17,6 +17,7 @@ from discreet.cli import doctor as cli_doctor
 from discreet.cli.app import FILES, FIRST
 
 ROOT = Path(__file__).parents[2]
+MODULE = (sys.executable, "-m", "discreet")
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +82,7 @@ def test_files_of_the_same_name_are_not_replaced(
 
 
 def test_the_module_is_the_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", "--version"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        check=True,
-    )
-    assert done.stdout.startswith("discreet ")
+    assert start("--version", code=MODULE).stdout.startswith("discreet ")
 
 
 def test_the_doctor_finds_this_installation_in_order(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,34 +115,18 @@ def test_the_doctor_has_a_cure_for_each_thing_that_it_misses(
 
 def test_the_doctor_makes_no_folder(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", "doctor"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": str(kept)},
-        check=False,
-        timeout=120,
-    )
+    done = start("doctor", code=MODULE, NUMBA_CACHE_DIR=str(kept))
     assert re.search(rf"compiled code +none yet in {re.escape(str(kept))}", done.stdout)
     assert not kept.exists()
 
 
 def test_the_doctor_sees_folders_that_cannot_be_written(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", "doctor", "--json"],
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT / "src"),
-            "NUMBA_CACHE_DIR": "/proc/1/none",
-            "PYTHONUTF8": "0",
-            "PYTHONIOENCODING": "latin-1",
-        },
-        cwd=tmp_path,
-        check=False,
-        timeout=120,
-    )
+    where = {
+        "NUMBA_CACHE_DIR": "/proc/1/none",
+        "PYTHONUTF8": "0",
+        "PYTHONIOENCODING": "latin-1",
+    }
+    done = start("doctor", "--json", code=MODULE, cwd=tmp_path, **where)
     states = {one["name"]: one["state"] for one in json.loads(done.stdout)["findings"]}
     assert (done.returncode, states["compiled code"], states["letters"]) == (
         0,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.commands import say
-from cli.test_cli_process import COMMAND, WHERE
+from cli.test_cli_process import COMMAND, WHERE, start
 from discreet.cli.commands import OWN, command_named
 from discreet.cli.output import Status
 from discreet.core.moved import INSTALL
@@ -152,27 +152,16 @@ def test_a_whole_help_does_not_run_the_command(capsys: pytest.CaptureFixture[str
     assert "--keep-suppressed" in said.out
 
 
-def run(*arguments: str, **where: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env={**WHERE, **where},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
 def test_a_shell_completes_commands_and_options() -> None:
-    asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
-    assert run(COMP_WORDS="discreet ver", **asked).stdout.split() == ["verify"]
+    asked: dict[str, Any] = {"_DISCREET_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    assert start(COMP_WORDS="discreet ver", **asked).stdout.split() == ["verify"]
     asked["COMP_CWORD"] = "2"
-    assert run(COMP_WORDS="discreet verify --rep", **asked).stdout.split() == ["--report"]
+    assert start(COMP_WORDS="discreet verify --rep", **asked).stdout.split() == ["--report"]
 
 
 def test_no_color_means_no_color() -> None:
-    colored = dict.fromkeys(("FORCE_COLOR", "TERM"), "xterm-256color")
-    plain = run("verify", "--help", **colored)
+    colored: dict[str, Any] = dict.fromkeys(("FORCE_COLOR", "TERM"), "xterm-256color")
+    plain = start("verify", "--help", **colored)
     assert plain.returncode == 0
     assert not re.search(r"\x1b\[[0-9;]*3\d", plain.stdout)
     loud = subprocess.run(

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,15 +33,26 @@ from discreet.core.progress import Progress
 from discreet.evaluate.registry import ATTACKS, AUDITS, FRONTIERS
 from discreet.metricdp.methods import METHODS
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 WHERE = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
 
 
-def start(*arguments: object, code: list[str] = COMMAND) -> subprocess.CompletedProcess[str]:
-    command = [*code, *(str(argument) for argument in arguments)]
+def start(
+    *arguments: object, code: Sequence[str] = COMMAND, cwd: Path | None = None, **where: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command, or other code, in a process of its own, with `where` in its environment."""
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=WHERE, timeout=120
+        [*code, *(str(argument) for argument in arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**WHERE, **where},
+        timeout=120,
     )
 
 

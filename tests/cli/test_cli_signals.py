@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from cli.test_cli_process import WHERE
+from cli.test_cli_process import WHERE, start
 from discreet.cli import signals
 from discreet.cli.app import run
 from discreet.cli.output import Status
@@ -116,14 +116,8 @@ DESIGN = (
     ],
 )
 def test_the_best_verified_design_is_written(name: str, before: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PRESS.format(name=name, before=before), *DESIGN.split()],
-        env=WHERE,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    press = PRESS.format(name=name, before=before)
+    done = start(*DESIGN.split(), code=(sys.executable, "-c", press))
     assert done.returncode == Status.INTERRUPTED, done.stderr
     assert json.loads(done.stdout)["interrupted"] is True
     assert run(["verify", "c.channel", "--json"]) == Status.DONE
@@ -131,19 +125,9 @@ def test_the_best_verified_design_is_written(name: str, before: str) -> None:
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     """``nohup discreet design ...`` goes on when the terminal is closed."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            PRESS.format(name="SIGHUP", before="signal.signal(signal.SIGHUP, signal.SIG_IGN)"),
-            *DESIGN.replace("1e-9", "0.5").split(),
-        ],
-        env=WHERE,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    press = PRESS.format(name="SIGHUP", before="signal.signal(signal.SIGHUP, signal.SIG_IGN)")
+    line = DESIGN.replace("1e-9", "0.5")
+    done = start(*line.split(), code=(sys.executable, "-c", press))
     assert done.returncode == Status.DONE, done.stderr
     assert json.loads(done.stdout)["interrupted"] is False
 

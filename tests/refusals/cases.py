@@ -8,9 +8,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Rows = list[tuple[Any, ...]]
 ILL = ("flu", "cold", "flu", "gout")
@@ -363,3 +364,11 @@ CASES: list[Case] = [
     good("utf-16", "encodings", b"\xff\xfe" + BASE.decode().encode("utf-16-le")),
     good("utf-8", "encodings", BASE + "40,grün\n".encode()),
 ]
+
+
+def some(cases: Sequence[Any], each: int) -> list[Any]:
+    """Parametrize with one of several cases in every run, and with the others in slow runs."""
+    marks = [() if at % each == 0 else pytest.mark.slow for at in range(len(cases))]
+    return [
+        pytest.param(case, id=case.id, marks=mark) for case, mark in zip(cases, marks, strict=True)
+    ]

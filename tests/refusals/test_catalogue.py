@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from refusals.cases import CASES as OWN
-from refusals.cases import Case
+from refusals.cases import Case, some
 from refusals.entrances import by_command, by_frame, by_path, stored, studio_process
 from refusals.releases import RELEASES
 from refusals.sourced import SOURCED
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 
 
 CASES = [*OWN, *SOURCED]
-
-
-def some(cases: list[Case], each: int) -> list[Any]:
-    """Parametrize with one of several cases in every run, and with the others in slow runs."""
-    marks = [() if at % each == 0 else pytest.mark.slow for at in range(len(cases))]
-    return [
-        pytest.param(case, id=case.id, marks=mark) for case, mark in zip(cases, marks, strict=True)
-    ]
 
 
 PROCESSES = CASES[::13]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from refusals.cases import some
 from refusals.entrances import studio_process
 from refusals.releases import RELEASES
 from refusals.releasing import place, release_by_command, release_by_page, release_by_python
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from refusals.entrances import Studio
     from refusals.releases import ReleaseCase
     from refusals.releasing import ReleaseVerdict
-
-
-def some(cases: list[ReleaseCase], each: int) -> list[Any]:
-    """Parametrize with one of several cases in every run, and with the others in slow runs."""
-    marks = [() if at % each == 0 else pytest.mark.slow for at in range(len(cases))]
-    return [
-        pytest.param(case, id=case.id, marks=mark) for case, mark in zip(cases, marks, strict=True)
-    ]
 
 
 def judge(case: ReleaseCase, verdict: ReleaseVerdict) -> None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import json
+import os
+import resource
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pytest
 import uvicorn
 
 from discreet.core.guarantee import MetricDP
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+ROOT = Path(__file__).parents[2]
 ORIGIN = (41.89, 12.48)
 
 
@@ -70,6 +78,31 @@ def in_thread(app: FastAPI) -> Iterator[str]:
         server.should_exit = True
         thread.join(30)
         bound.close()
+
+
+def started(
+    stored: Path, *options: str, port: int = 0, files: int = 0, **environment: str
+) -> tuple[subprocess.Popen[str], int]:
+    """Publish a stored mechanism in a process of its own, which may open so many files; give it and its port."""
+    line = ["serve", "--mechanism", str(stored), "--port", str(port), "--json", *options]
+
+    def limit() -> None:
+        if files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from discreet.cli import main; main()", *line],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
+        preexec_fn=limit,  # noqa: PLW1509 - no other thread of the test holds a lock
+    )
+    assert process.stdout is not None
+    text = ""
+    while not text.endswith("}\n"):
+        text += process.stdout.readline() or pytest.fail(str(process.communicate()[1]))
+    return process, int(json.loads(text)["url"].rpartition(":")[2])
 
 
 def quick(app: FastAPI, *, seen: list[bytes] | None = None, **options: Any) -> Server:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
-import sys
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +21,7 @@ from discreet.lrgeo import Mechanism, Region, design
 from discreet.lrgeo.client import held_everywhere
 from discreet.service import Client, create_app
 from discreet.service.asking import Server
-from service.running import mechanism, quick, region
+from service.running import mechanism, quick, region, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,19 +155,7 @@ def serve(servers: list[subprocess.Popen[str]], path: Path, port: int) -> None:
     for process in servers:
         process.kill()
         process.wait(timeout=60)
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", "serve", "--json"]
-    process = subprocess.Popen(
-        [*command, "--mechanism", str(path), "--port", str(port), "-q"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
-    servers.append(process)
-    assert process.stdout is not None
-    assert (
-        '"url"' in process.stdout.readline() + process.stdout.readline() + process.stdout.readline()
-    )
+    servers.append(started(path, "-q", port=port)[0])
 
 
 def test_a_server_process_whose_mechanism_was_swapped_is_refused_on_the_command_line(

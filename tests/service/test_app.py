@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import logging
 import subprocess
 import sys
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.lrgeo import Mechanism, Region
-from discreet.lrgeo.messages import PROTOCOL_VERSION, read_mechanism, read_message
+from discreet.lrgeo.messages import read_mechanism, read_message
 from discreet.service import create_app
-from discreet.service.messages import ReportMessage
-from discreet.service.wire import JSON, MSGPACK, decode, encode
-from discreet.web import Limits
-from meta.canary import SENTINEL
-from service.message_laws import bodies
+from discreet.service.wire import JSON, MSGPACK, decode
 from service.running import ask, mechanism, region, sound_app
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    pass
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "service-openapi.json"
 
@@ -40,17 +32,6 @@ def refused(answer: httpx.Response, status: int, error: str) -> str:
     assert said["error"] == error
     message: str = said["message"]
     return message
-
-
-def no_upload() -> dict[str, Any]:
-    far = [[0.0, 1.0, 2.0], [1.0, 0.0, 2.0]]
-    return {
-        "protocol": 1,
-        "between": [[0.0, 1.0], [1.0, 0.0]],
-        "away": far,
-        "cost": far,
-        "columns": [4, 7, 2],
-    }
 
 
 @pytest.mark.parametrize("media", [JSON, MSGPACK])
@@ -126,83 +107,14 @@ def test_a_wrong_method_and_a_wrong_path_are_refused() -> None:
         refused(ask(sound_app(), "GET", path), 404, "not-found")
 
 
-def test_reports_are_handed_on_and_answered_with_nothing() -> None:
-    taken: list[ReportMessage] = []
-    app = sound_app(on_report=taken.append)
-    report = ReportMessage(
-        protocol=PROTOCOL_VERSION, mechanism=mechanism().digest, epoch=480_000, place=7
-    )
-    for media in (JSON, MSGPACK):
-        body = encode(report.write(), media)
-        answer = ask(app, "POST", "/v1/reports", content=body, headers={"content-type": media})
-        assert (answer.status_code, answer.content) == (204, b"")
-    assert [one.write() for one in taken] == [report.write()] * 2
-    refused(ask(app, "POST", "/v1/reports", json={"protocol": 1}), 422, "invalid")
-
-
 def test_an_old_protocol_is_refused_in_words() -> None:
-    app = sound_app(on_report=lambda _: None)
-    old = refused(ask(app, "POST", "/v1/reports", json={"protocol": 0}), 400, "protocol")
-    assert "version 0, an older one" in old
-    header = ask(app, "GET", "/v1/mechanism", headers={"discreet-protocol": "0"})
+    header = ask(sound_app(), "GET", "/v1/mechanism", headers={"discreet-protocol": "0"})
     refused(header, 400, "protocol")
-
-
-def test_other_media_types_and_huge_bodies_are_refused() -> None:
-    app = sound_app(on_report=lambda _: None, limits=Limits(body=1000))
-    headers = {"content-type": "text/plain"}
-    refused(ask(app, "POST", "/v1/reports", content=b"x", headers=headers), 415, "media-type")
-    refused(ask(app, "POST", "/v1/reports", content=b"x"), 415, "media-type")
-    refused(ask(app, "POST", "/v1/reports", content=b"x" * 1001), 413, "too-large")
-
-
-@pytest.mark.parametrize("status", [422, 500])
-def test_no_body_is_ever_logged(
-    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], status: int
-) -> None:
-    """Neither of a request that is refused nor of one on which the server breaks."""
-    caplog.set_level(logging.DEBUG)
-
-    def broken(report: ReportMessage) -> None:
-        raise ArithmeticError(report.epoch)
-
-    app = sound_app(on_report=broken)
-    body = {"protocol": 1, "mechanism": mechanism().digest, "epoch": 817263549, "place": 3}
-    if status == 422:
-        body["place"] = -SENTINEL
-    answer = ask(app, "POST", "/v1/reports", json=body)
-    assert answer.status_code == status
-    out, err = capsys.readouterr()
-    written = caplog.text + out + err + answer.text
-    assert str(SENTINEL) not in written
-    assert "817263549" not in written
-    assert (status == 500) == ("ArithmeticError at " in caplog.text)
-
-
-BODIES = bodies(
-    ["protocol", "mechanism", "epoch", "place", "x"],
-    [0, 1, 2.5, None, [], [0], "1", "0" * 64, {}, -1, 1e300],
-)
-
-
-@settings(max_examples=60)
-@given(BODIES, st.sampled_from([JSON, MSGPACK, "text/plain"]))
-def test_no_body_breaks_the_server(body: bytes, media: str) -> None:
-    answer = ask(fuzzed(), "POST", "/v1/reports", content=body, headers={"content-type": media})
-    assert answer.status_code in {204, 400, 415, 422, 429}
-    if answer.status_code >= 400:
-        assert read_message("refusal", answer.json())["message"]
-
-
-@functools.cache
-def fuzzed() -> FastAPI:
-    """Make one application for all bodies."""
-    return sound_app(on_report=lambda _: None, limits=Limits(burst=1_000_000))
 
 
 def test_the_description_is_the_one_that_was_looked_at() -> None:
     """A change of the interface is seen in a review: the snapshot changes with it."""
-    app = create_app(mechanism(), region(), on_report=lambda _: None)
+    app = create_app(mechanism(), region())
     described = json.loads(ask(app, "GET", "/openapi.json").content)
     assert described == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
 

@@ -15,7 +15,6 @@ from discreet.service.messages import (
     Message,
     RefusalMessage,
     RegionMessage,
-    ReportMessage,
 )
 from service.message_laws import LAWS, Law
 
@@ -24,7 +23,6 @@ SOUND: dict[type[Message], dict[str, Any]] = {
     HealthMessage: {"protocol": 1, "status": "ready", "mechanism": DIGEST},
     RegionMessage: {"protocol": 1, "region": {"unit": "km"}},
     MechanismMessage: {"protocol": 1, "digest": DIGEST, "mechanism": {"rate": "1"}},
-    ReportMessage: {"protocol": 1, "mechanism": DIGEST, "epoch": 480_000, "place": 3},
     RefusalMessage: {"protocol": 1, "error": "not-found", "message": "no such job"},
 }
 ODD: list[Any] = [

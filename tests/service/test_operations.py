@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,7 +24,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.service import create_app
 from discreet.service.operations import Metrics
 from meta.canary import SENTINEL
-from service.running import ask, mechanism, region, sound_app
+from service.running import ask, mechanism, region, sound_app, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,12 +209,13 @@ def test_the_interface_asks_only_what_has_one_answer_for_all() -> None:
 
 
 def test_a_failure_is_logged_with_its_number_and_its_kind(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(_: object) -> None:
+    app = sound_app()
+
+    @app.get("/fail")
+    def fail() -> None:
         raise RuntimeError(str(SENTINEL))
 
-    body = {"protocol": 1, "mechanism": mechanism().digest, "epoch": 0, "place": 3}
-    app = sound_app(on_report=fail)
-    answer = ask(app, "POST", "/v1/reports", json=body)
+    answer = ask(app, "GET", "/fail")
     assert answer.status_code == 500
     (record,) = caplog.records
     assert answer.headers["request-id"] in record.getMessage()
@@ -305,33 +304,9 @@ def test_what_is_deployed_is_set_by_settings_that_there_are() -> None:
 @contextlib.contextmanager
 def served(stored: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Publish a stored mechanism in a process of its own."""
-    line = [
-        "serve",
-        "--mechanism",
-        str(stored),
-        "--port",
-        "0",
-        "--json",
-        "--log",
-        "json",
-        "--rate",
-        "100000",
-        *options,
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from discreet.cli import main; main()", *line],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
+    process, port = started(stored, "--log", "json", "--rate", "100000", *options)
     try:
-        assert process.stdout is not None
-        text = ""
-        while not text.endswith("}\n"):
-            text += process.stdout.readline() or pytest.fail("no address")
-        yield process, int(json.loads(text)["url"].rpartition(":")[2])
+        yield process, port
     finally:
         process.kill()
         process.communicate(timeout=60)

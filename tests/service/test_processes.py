@@ -178,7 +178,7 @@ class Recorder(threading.Thread):
 
 
 def test_on_the_wire_no_byte_to_the_server_depends_on_the_place(tmp_path: Path) -> None:
-    with in_thread(sound_app(on_report=lambda _: None)) as url:
+    with in_thread(sound_app()) as url:
         recorder = Recorder(url)
         sent = []
         for place in (HERE, THERE):

@@ -34,7 +34,7 @@ def python_with_schemathesis() -> str:
 
 def test_the_server_does_what_it_says_of_itself(tmp_path: Path) -> None:
     python = python_with_schemathesis()
-    app = sound_app(on_report=lambda _: None, limits=Limits(burst=10**6))
+    app = sound_app(limits=Limits(burst=10**6))
     with in_thread(app) as url:
         command = [python, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"]
         options = [

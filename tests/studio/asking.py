@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from discreet.ledger import Ledger
 from discreet.studio import OpenWorkspaces, create_studio
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 TOKEN = "t" * 43
@@ -54,6 +55,20 @@ class Browser:
         """Follow the job to its end."""
         lines = self.at("events").text.splitlines()
         return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+
+
+@contextlib.contextmanager
+def opened(page: str | None = "", **options: Any) -> Iterator[Browser]:
+    """Start a studio with a page that is open, or with none, and end it."""
+    with contextlib.closing((made := Browser(**options)).workspaces):
+        if page is not None:
+            made.open(page)
+        yield made
+
+
+def left(ledger: Path) -> list[str]:
+    """Return what the ledger has left for the people."""
+    return [str(amount) for amount in Ledger(ledger).account("people").left]
 
 
 def fetched_again(

@@ -29,7 +29,7 @@ from discreet.studio.reading import describe
 from discreet.studio.tasks import KS, LossBySize, attack
 from discreet.studio.workspaces import LIMITS, OpenWorkspaces
 from discreet.web import Limits
-from studio.asking import HOST, Browser
+from studio.asking import HOST, Browser, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,7 @@ ROLES = {
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    made = Browser()
-    with contextlib.closing(made.workspaces):
-        made.open()
+    with opened() as made:
         yield made
 
 

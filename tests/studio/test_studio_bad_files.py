@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import pytest
 from cli.hostile import on_mars, swollen
 from discreet.studio.reading import LIMITS
 from discreet.tables import parsing
-from studio.asking import Browser
+from studio.asking import Browser, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,9 +71,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    made = Browser()
-    with contextlib.closing(made.workspaces):
-        made.open()
+    with opened() as made:
         yield made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import re
 from dataclasses import fields
@@ -36,7 +35,7 @@ from discreet.studio.counts import (
 from discreet.studio.forms import NEIGHBORS
 from discreet.studio.jobs import Job
 from discreet.studio.publishing import Publish
-from studio.asking import Browser, fetched_again
+from studio.asking import Browser, fetched_again, left, opened
 from studio.waiting import Waits
 
 if TYPE_CHECKING:
@@ -77,9 +76,7 @@ def ledger(tmp_path: Path) -> Path:
 @pytest.fixture
 def browser(ledger: Path) -> Iterator[Browser]:
     ledger.parent.mkdir()
-    made = Browser(ledger=ledger)
-    with contextlib.closing(made.workspaces):
-        made.open("counts")
+    with opened("counts", ledger=ledger) as made:
         yield made
 
 
@@ -105,10 +102,6 @@ def released(browser: Browser, ledger: Path, **form: str) -> dict[str, Any]:
 def place(ledger: Path, shown: dict[str, Any]) -> Path:
     """Find the folder of a release."""
     return ledger.with_name("discreet-released") / str(shown["release"])
-
-
-def left(ledger: Path) -> list[str]:
-    return [str(amount) for amount in Ledger(ledger).account("people").left]
 
 
 @pytest.mark.jit

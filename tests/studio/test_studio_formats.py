@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import re
@@ -18,7 +17,7 @@ from discreet.studio.reading import PrivateUploadOptions, UploadOptions
 from discreet.tables.foreign_files import Labels
 from discreet.tables.writing import bytes_of
 from refusals.entrances import Fields
-from studio.asking import Browser
+from studio.asking import Browser, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +39,7 @@ LABELS = Labels({"illness": "Diagnosis"}, {"sex": {1.0: "F", 2.0: "M"}})
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    with contextlib.closing((started := Browser()).workspaces):
-        started.open()
+    with opened() as started:
         yield started
 
 

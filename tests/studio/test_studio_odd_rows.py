@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -19,7 +18,7 @@ from discreet.ledger import Ledger
 from discreet.studio.counts import COUNTS, read_promise, read_table_form
 from discreet.studio.publishing import PRIVATE, Publish
 from discreet.studio.reading import PrivateUploadOptions, read_upload
-from studio.asking import Browser
+from studio.asking import Browser, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +72,7 @@ def ledger(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def browser(ledger: Path) -> Iterator[Browser]:
-    with contextlib.closing((started := Browser(ledger=ledger)).workspaces):
+    with opened(None, ledger=ledger) as started:
         yield started
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import re
@@ -22,7 +21,7 @@ from discreet.studio.jobs import Job
 from discreet.studio.publishing import Publish
 from discreet.studio.tables import TABLES, read_categories, read_tables_form
 from discreet.tables.writing import bytes_of
-from studio.asking import Browser, fetched_again
+from studio.asking import Browser, fetched_again, left, opened
 from studio.waiting import Waits
 
 if TYPE_CHECKING:
@@ -64,9 +63,7 @@ def ledger(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def browser(ledger: Path) -> Iterator[Browser]:
-    made = Browser(ledger=ledger)
-    with contextlib.closing(made.workspaces):
-        made.open("tables")
+    with opened("tables", ledger=ledger) as made:
         yield made
 
 
@@ -102,10 +99,6 @@ def test_public_lists_come_in_every_kind_of_file(browser: Browser, suffix: str) 
     # A table of persons is no list of categories.
     refused = browser.at(f"tables/categories?name=c{suffix}", data(PEOPLE))
     assert (refused.status_code, "two columns" in refused.json()["message"]) == (400, True)
-
-
-def left(ledger: Path) -> list[str]:
-    return [str(amount) for amount in Ledger(ledger).account("people").left]
 
 
 @pytest.mark.jit

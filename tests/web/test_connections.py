@@ -26,7 +26,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.web import Limits, bind, connections, serve
 from discreet.web.connections import Crowd, max_connections
 from discreet.web.logs import Repetitions, logged_by
-from service.running import mechanism, sound_app
+from service.running import mechanism, sound_app, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,29 +235,6 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("served") / "city.mechanism"
     save_mechanism(mechanism(), path)
     return path
-
-
-def started(stored: Path, *options: str, files: int = 0, **environment: str) -> Any:
-    """Start a server in a process of its own; give it and its port."""
-    line = ["serve", "--mechanism", str(stored), "--port", "0", "--json", *options]
-
-    def limit() -> None:
-        if files:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from discreet.cli import main; main()", *line],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
-        preexec_fn=limit,  # noqa: PLW1509 - no other thread of the test holds a lock
-    )
-    assert process.stdout is not None
-    text = ""
-    while not text.endswith("}\n"):
-        text += process.stdout.readline() or pytest.fail(str(process.communicate()[1]))
-    return process, int(json.loads(text)["url"].rpartition(":")[2])
 
 
 def test_more_clients_than_descriptors_cost_no_log_and_no_processor(stored: Path) -> None:

@@ -11,9 +11,10 @@ import typer
 
 from discreet.cli.calls import from_options
 from discreet.cli.options import JsonOption, QuietOption
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import argument, option
+from discreet.core.printed import facts
 from discreet_reproduction.kept import results, state
 from discreet_reproduction.parts import Parts, processor_seconds
 from discreet_reproduction.record import Run

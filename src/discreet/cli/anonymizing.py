@@ -15,10 +15,12 @@ from discreet.cli.options import (
     ReportOption,
     RowEngineOptions,
     VerboseOption,
+    output_file,
 )
-from discreet.cli.output import emit, facts
+from discreet.cli.output import emit
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import FOR_THE_CURATOR
+from discreet.core.printed import facts
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.option_groups import COLUMNS, CodingOptions, FileReadingOptions
@@ -118,11 +120,8 @@ class AnonymizeOptions(
     table: str = argument(
         "File with one row for each person, or a folder of CSV or Parquet files.", "TABLE"
     )
-    output: str | None = option(
-        "CSV, Parquet, .xlsx or .sav file to write; with --memory or --scheduler, a folder of parts, CSV or Parquet.",
-        "FILE",
-        "--output",
-        "-o",
+    output: str | None = output_file(
+        "CSV, Parquet, .xlsx or .sav file to write; with --memory or --scheduler, a folder of parts, CSV or Parquet."
     )
     curator_report: str | None = option(
         "HTML page for the curator alone: risk before and after, what became of columns, what was lost.",

@@ -11,21 +11,14 @@ import typer
 from discreet.cli.calls import from_options
 from discreet.cli.commands import example_text
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import JsonOption, ReportOption, require_one
-from discreet.cli.output import (
-    Status,
-    emit,
-    facts,
-    put_out,
-    renamed_arguments,
-    warn_of_weakness,
-)
+from discreet.cli.options import JsonOption, ReportOption, output_file, require_one
+from discreet.cli.output import Status, emit, put_out, renamed_arguments, warn_of_weakness
 from discreet.core import printed
 from discreet.core.calculus import to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, Neighbors, PureDP, ZeroConcentratedDP
 from discreet.core.option_groups import REQUIRED, argument, option
-from discreet.core.printed import one_line
+from discreet.core.printed import facts, one_line
 from discreet.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -81,12 +74,8 @@ class ShowOptions(LedgerOptions, ReportOption):
 class RecoverOptions(ReleaseOptions):
     """Options of ``budget recover``."""
 
-    output: str | None = option(
-        "Where the result goes, or a folder; other outputs go beside it. Default: where the release was to "
-        "put them.",
-        "FILE",
-        "--output",
-        "-o",
+    output: str | None = output_file(
+        "Where the result goes, or a folder; other outputs go beside it. Default: where the release was to put them."
     )
 
 

@@ -23,12 +23,14 @@ from discreet.cli.options import (
     RowEngineOptions,
     VerboseOption,
     names,
+    output_file,
     read_guarantee,
 )
-from discreet.cli.output import facts, outcome_facts, rendered
+from discreet.cli.output import outcome_facts, rendered
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import public_facts
+from discreet.core.printed import facts
 from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine
@@ -207,9 +209,7 @@ class CountsOptions(
     measurements: str | None = option(
         "Keep the noisy counts too, for `discreet query`; covered by the same guarantee.", "FILE"
     )
-    output: str | None = option(
-        "Where the table goes: .csv, .parquet or .xlsx.", "FILE", "--output", "-o"
-    )
+    output: str | None = output_file("Where the table goes: .csv, .parquet or .xlsx.")
 
     @property
     def file(self) -> str:

@@ -360,7 +360,6 @@ def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -
     """
     from discreet import hierarchy
     from discreet.artefact.placing import replace_file
-    from discreet.tables.writing import bytes_of
 
     shared = shared_arguments(options)
     parts = {"levels": shared["levels"], "leaves_inherit": arguments.pop("leaves_inherit")}

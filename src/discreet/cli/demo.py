@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from discreet.cli.calls import from_options
-from discreet.cli.options import JsonOption, QuietOption
+from discreet.cli.options import JsonOption, QuietOption, output_file
 from discreet.cli.output import emit
 from discreet.cli.progress import progress
 from discreet.core.errors import InvalidProblemError
@@ -33,9 +33,7 @@ _MARK = '<p class="mark">discreet</p>'
 class DemoOptions(JsonOption, QuietOption):
     """Options of ``demo``."""
 
-    output: str = option(
-        "Where the page and the channels go.", "FOLDER", "--output", "-o", default="demo"
-    )
+    output: str = output_file("Where the page and the channels go.", "FOLDER", default="demo")
     files: str | None = option(
         "Only write the input files of the first commands here, which are synthetic, and print the commands.",
         "FOLDER",

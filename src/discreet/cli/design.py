@@ -16,8 +16,14 @@ import numpy as np
 from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, write_channel, write_page
 from discreet.cli.info import anchored_facts, describe, describe_mechanism, loss_rows
-from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
-from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
+from discreet.cli.options import (
+    HelpAllOption,
+    PlaceOptions,
+    QuietResultOptions,
+    VerboseOption,
+    output_file,
+)
+from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.cli.progress import announcing_compilation, progress
 from discreet.cli.statement import (
     AimOptions,
@@ -30,6 +36,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.jit import clock
 from discreet.core.option_groups import OptionGroup, argument, option
+from discreet.core.printed import facts
 from discreet.core.progress import Pace
 from discreet.metricdp.methods import METHODS
 
@@ -109,7 +116,7 @@ class DesignOptions(
         "Leave secrets apart that no chain within the radius joins. By default the shortest links join them.",
         default=False,
     )
-    output: str | None = option("Where the channel goes.", "FILE", "--output", "-o")
+    output: str | None = output_file("Where the channel goes.")
 
 
 def _run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.artefact.foreign import use_of
-from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
+from discreet.artefact.sidecar import FileContent, interruption_of, is_table, kind_of, sidecar_of
 from discreet.cli.output import put_out, renamed_arguments, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.rooms import remove_left_behind
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from discreet.artefact import ReleaseFiles
     from discreet.artefact.implicit import AnchoredArtefact
     from discreet.artefact.reader import Artefact
-    from discreet.artefact.sidecar import FileContent
     from discreet.core.outcome import Design, Release
     from discreet.ledger import Ledger
     from discreet.metricdp.bounds.bound import Multipliers
@@ -179,7 +178,6 @@ def write_page(
 
 def page_content(kind: str, made: Release[Any], *, title: str, **given: object) -> FileContent:
     """Return the HTML of a release's report as the content of a file; `kind` and `given` as for ``make_chapter``."""
-    from discreet.artefact.sidecar import FileContent
     from discreet.report import make_chapter, render_report
 
     return FileContent(render_report([make_chapter(kind, made, **given)], title=title).encode())

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.cli.calls import from_options
 from discreet.cli.files import channel_kind, open_any, open_file
 from discreet.cli.options import ChannelOption, JsonOption, VerboseOption
-from discreet.cli.output import emit, facts, proved
+from discreet.cli.output import emit, proved
 from discreet.core import printed
+from discreet.core.printed import facts
 from discreet.core.statements import state
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, final
 from discreet.cli.calls import from_options
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
-from discreet.cli.output import emit, facts, renamed_arguments, warn
+from discreet.cli.output import emit, renamed_arguments, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import float_ceil
 from discreet.core.extras import require
 from discreet.core.guarantee import MetricDP
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
+from discreet.core.printed import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -38,6 +38,11 @@ def names(help: str, **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
     return option(help, "A,B,...", read=names_of, repeated=True, **more)
 
 
+def output_file(help: str, metavar: str = "FILE", **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
+    """Return the field of the option that names what a command writes."""
+    return option(help, metavar, "--output", "-o", **more)
+
+
 class ChannelOption(OptionGroup):
     """The channel that a command reads."""
 
@@ -167,7 +172,9 @@ def read_guarantee(
     rho: str | None,
     neighbors: Any,  # noqa: ANN401 - the guarantee checks it
 ) -> PureDP | ZeroConcentratedDP:
-    """Return pure epsilon or rho, read exactly, for `neighbors`; InvalidProblemError for both, neither, or bad amounts.
+    """Return pure epsilon or rho, read exactly, for `neighbors`.
+
+    InvalidProblemError for both, neither, bad amounts, or no neighbors.
 
     Examples
     --------
@@ -175,6 +182,9 @@ def read_guarantee(
     ZeroConcentratedDP(rho=Fraction(1, 2), neighbors='replace-one')
     """
     require_one("--epsilon", "a budget here, or with --rho", epsilon, rho)
+    if neighbors is None:
+        expected = "add-remove-one or replace-one: a budget means nothing without it"
+        raise InvalidProblemError("--neighbors", expected, "none")
     if rho is not None:
         return ZeroConcentratedDP(rho, neighbors)
     return PureDP(epsilon or "", neighbors)

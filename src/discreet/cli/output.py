@@ -45,24 +45,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release, Unproven
 
-__all__ = [
-    "Status",
-    "emit",
-    "facts",
-    "fail",
-    "log_line",
-    "outcome_facts",
-    "proved",
-    "put_out",
-    "renamed_arguments",
-    "rendered",
-    "rendered_plan",
-    "status_of",
-    "stopped",
-    "warn",
-    "warn_of_weakness",
-]
-
 _SAME = (
     "again against allow_unprotected bins bottom categorical cell dataset decimal delimiter delta effort "
     "encoding epsilon failure for_life max_error missing sheet top "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO, final
+from typing import TYPE_CHECKING, TextIO
 
 from discreet.cli.output import warn
 from discreet.core.jit import compiling
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     Callback = Callable[[Progress], None]
 
 
-@final
-class _Lines:
-    """Progress in lines, where there is no terminal: one every `seconds`, the first after as many."""
+def _in_lines(pace: Pace, *, seconds: float = 2.0) -> Callback:
+    """Return a callback that prints progress where there is no terminal: a line every `seconds`, the first after them.
 
-    def __init__(self, pace: Pace, *, seconds: float = 2.0) -> None:
-        self._pace, self._last, self._stage = pace, time.monotonic(), ""
-        self._seconds = seconds
+    A stage of counted steps may be one long step: its beginning is shown in any case.
+    """
+    last, stage = time.monotonic(), ""
 
-    def show(self, step: Progress) -> None:
-        """Print a step on a line of its own if a counted stage begins or the seconds have passed since the last one."""
-        text, now = self._pace(step), time.monotonic()
-        # A stage of counted steps may be one long step: its beginning is shown in any case.
-        begins = step.total is not None and step.stage != self._stage
-        if begins or now - self._last >= self._seconds:
-            self._last, self._stage = now, step.stage
+    def show(step: Progress) -> None:
+        nonlocal last, stage
+        text, now = pace(step), time.monotonic()
+        begins = step.total is not None and step.stage != stage
+        if begins or now - last >= seconds:
+            last, stage = now, step.stage
             warn(text)
+
+    return show
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def progress(
         return
     pace = pace or Pace()
     if not stream.isatty():
-        yield _Lines(pace).show
+        yield _in_lines(pace)
         return
     from rich.console import Console
 

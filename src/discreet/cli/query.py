@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from discreet.artefact.sidecar import is_table
 from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.options import ResultOptions
+from discreet.cli.options import ResultOptions, output_file
 from discreet.cli.output import emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import argument, option
@@ -69,9 +69,7 @@ class QueryOptions(ResultOptions):
         "Do not round answers to what their intervals support: unrounded ones add up over regions.",
         default=False,
     )
-    output: str | None = option(
-        "Write the answers there: .csv or .parquet.", "FILE", "--output", "-o"
-    )
+    output: str | None = output_file("Write the answers there: .csv or .parquet.")
 
 
 @from_options(QueryOptions, examples=_EXAMPLES)

@@ -16,6 +16,7 @@ from discreet.cli.options import (
     HelpAllOption,
     PlanOptions,
     QuietResultOptions,
+    output_file,
     read_guarantee,
     read_method,
     require_one,
@@ -119,11 +120,8 @@ class RunOptions(OptionGroup, panel=HOW):
     diagnostics: bool = option(
         "Value, evaluations and seconds on standard error: private, for the curator.", default=False
     )
-    output: str | None = option(
-        "Write the choice there, with its matroid and its proof, for `verify`.",
-        "FILE",
-        "--output",
-        "-o",
+    output: str | None = output_file(
+        "Write the choice there, with its matroid and its proof, for `verify`."
     )
 
 
@@ -342,19 +340,14 @@ def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
 
     InvalidProblemError for amounts or options that do not fit together, or no neighbors.
     """
-    amounts = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
-        if any(value is not None for value in (*amounts, budget.delta, budget.ledger)):
+        amounts = (budget.epsilon, budget.rho, budget.delta)
+        if any(value is not None for value in (*amounts, budget.ledger)):
             raise InvalidProblemError(
                 "--accept-no-guarantee", "neither a budget nor a ledger with it", "one"
             )
         return None
-    if None not in amounts or amounts == (None, None):
-        return read_guarantee(*amounts, budget.neighbors)
-    if budget.neighbors is None:
-        expected = "add-remove-one or replace-one: a budget means nothing without it"
-        raise InvalidProblemError("--neighbors", expected, "none")
-    promised = read_guarantee(*amounts, budget.neighbors)
+    promised = read_guarantee(budget.epsilon, budget.rho, budget.neighbors)
     if budget.delta is None:
         return promised
     if isinstance(promised, PureDP):

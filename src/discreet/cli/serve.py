@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs
 from discreet.cli.inputs import parse_budget
-from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
+from discreet.cli.options import HelpAllOption, JsonOption, QuietOption, output_file
 from discreet.cli.output import emit, log_line, renamed_arguments, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
@@ -51,7 +51,7 @@ class WorkOptions(OptionGroup, panel="How to design", environment="DISCREET_"):
         "Publish this mechanism, for places or for every point as it is; nothing is designed.",
         "FILE",
     )
-    output: str | None = option("Write the mechanism here.", "FILE", "--output", "-o")
+    output: str | None = output_file("Write the mechanism here.")
     time_limit: float | None = option("Seconds for the design.")
     every_point: bool | None = option(
         "What the promise is about. --every-point, the default: any two points of the region's convex "

@@ -6,21 +6,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.anonymous import key_of_persons, recorded_k_map, recorded_models, unmapped
-from discreet.artefact.folders import RECORD
+from discreet.artefact.anonymous import (
+    ANONYMOUS,
+    key_of_persons,
+    recorded_k_map,
+    recorded_models,
+    unmapped,
+)
+from discreet.artefact.folders import RECORD, count_folder, is_folder, load_folder
 from discreet.artefact.judging import claim_facts, judge, record_checks
 from discreet.artefact.mechanism import FOR_EVERY_POINT
-from discreet.artefact.sidecar import digest_of, interruption_of, is_table
+from discreet.artefact.sidecar import digest_of, interruption_of, is_table, kind_of
 from discreet.cli.calls import command_again, from_options
 from discreet.cli.columns import DemandOptions, StatedKinds, attributes_of, pairs_of, taxonomy_files
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
-from discreet.cli.output import Status, emit, facts, proved
+from discreet.cli.output import Status, emit, proved
 from discreet.core import printed
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.option_groups import argument, option
+from discreet.core.printed import facts
 from discreet.kanonymity.models import KMap, read_models, read_presence
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import columns_at, no_column
@@ -88,9 +95,6 @@ def _judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[st
     `path` is the table or the folder.
     """
     from discreet.artefact import load_anonymous
-    from discreet.artefact.anonymous import ANONYMOUS
-    from discreet.artefact.folders import count_folder, is_folder, load_folder
-    from discreet.artefact.sidecar import is_table, kind_of
 
     if options.optimality:
         got = "a folder" if Path(path).is_dir() else "a table"

@@ -9,7 +9,6 @@ version, a text of another form: all are refused, by name, and no refusal repeat
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError, unknown_name
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
 PROTOCOL_VERSION = 1
 """The version of the messages. It changes whenever one of them does."""
-
-MAX_PLACES = 1_000_000
-"""Places of a region in a message, at most; the streets of Rome have 43,160 nodes."""
-MAX_EPOCH = 2**sys.float_info.mant_dig
-"""Number of an epoch, at most: integers up to this are exact as doubles, which are the numbers of JavaScript."""
 
 DIGEST = "[0-9a-f]{64}"
 """SHA-256 in hexadecimal."""
@@ -56,11 +50,15 @@ def check_protocol(version: object) -> None:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: protocol: expected version 1 of the messages, got version 0, an older one
     """
-    number: Any = _integer(0, 1_000)(version, "protocol")
-    if number != PROTOCOL_VERSION:
-        age = "older" if number < PROTOCOL_VERSION else "later"
+    expected = "an integer from 0 to 1000"
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidProblemError("protocol", expected, type(version).__name__)
+    if not 0 <= version <= 1_000:
+        raise InvalidProblemError("protocol", expected, "one outside")
+    if version != PROTOCOL_VERSION:
+        age = "older" if version < PROTOCOL_VERSION else "later"
         expected = f"version {PROTOCOL_VERSION} of the messages"
-        raise InvalidProblemError("protocol", expected, f"version {number}, an {age} one")
+        raise InvalidProblemError("protocol", expected, f"version {version}, an {age} one")
 
 
 def read_message(kind: str, data: object) -> dict[str, Any]:
@@ -148,20 +146,6 @@ def read_mechanism(data: object) -> Mechanism | PublishedPoints:
     return made
 
 
-def _integer(low: int, high: int) -> Field:
-    """Return a reader of integers from `low` to `high`; it takes a value and its field, and refuses others."""
-
-    def field(value: object, name: str) -> int:
-        expected = f"an integer from {low} to {high}"
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise InvalidProblemError(name, expected, type(value).__name__)
-        if not low <= value <= high:
-            raise InvalidProblemError(name, expected, "one outside")
-        return value
-
-    return field
-
-
 def _text(pattern: str) -> Field:
     """Return a reader of texts that match a pattern as a whole; it takes a value and its field, and refuses others."""
 
@@ -201,11 +185,6 @@ MESSAGES: Mapping[str, Mapping[str, Field]] = {
     },
     "region": {"region": _object},
     "mechanism": {"digest": _text(DIGEST), "mechanism": _object},
-    "report": {
-        "mechanism": _text(DIGEST),
-        "epoch": _integer(0, MAX_EPOCH),
-        "place": _integer(0, MAX_PLACES - 1),
-    },
     "refusal": {"error": _text("[a-z-]{1,20}"), "message": _text(TEXT)},
 }
 """Name of each message of the sound mode -> its fields beside ``protocol``."""

@@ -23,7 +23,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.messages import PROTOCOL_VERSION
 from discreet.lrgeo.points.published import EveryPoint
-from discreet.service.messages import HealthMessage, MechanismMessage, RegionMessage, ReportMessage
+from discreet.service.messages import HealthMessage, MechanismMessage, RegionMessage
 from discreet.service.operations import Metrics, Observed, add_operations
 from discreet.service.routes import (
     answer,
@@ -31,10 +31,8 @@ from discreet.service.routes import (
     cacheable_answer,
     invalid,
     no_route,
-    read_body,
     refusals,
     refuse,
-    takes,
 )
 from discreet.service.wire import accepted, accepts_gzip, encode
 from discreet.web.clients import networks
@@ -59,7 +57,6 @@ def create_app(
     mechanism: Published | Designed | Awaited,
     region: Region | None = None,
     *,
-    on_report: Callable[[ReportMessage], None] | None = None,
     limits: Limits | None = None,
     metrics: Metrics | None = None,
     show_metrics: Shown = "loopback",
@@ -77,9 +74,6 @@ def create_app(
     region
         The places. ``None`` takes those of a mechanism for places; one for every point does not hold them, and then the
         route of the region is refused.
-    on_report
-        Called in a thread with each report that is handed in to ``POST /v1/reports``. With ``None`` there is no such
-        route.
     limits
         Bounds on bodies, rates and connections; those of ``Limits()`` by default.
     metrics
@@ -139,7 +133,7 @@ def create_app(
         Guard, limits=limits or Limits(), trusted=networks(trusted_proxies), stopping=ending
     )
     if origins := _origins(allow_origins):
-        _allow_pages(app, origins, ["GET", "HEAD", *(["POST"] if on_report is not None else [])])
+        _allow_pages(app, origins)
     # Outermost, since it was added last: what the guard refuses is counted too.
     app.add_middleware(Observed, metrics=counted)
     _add_errors(app)
@@ -153,8 +147,6 @@ def create_app(
         stopping=ending,
         shown=show_metrics,
     )
-    if on_report is not None:
-        _add_reports(app, on_report)
     return app
 
 
@@ -165,12 +157,12 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, no_route)
 
 
-def _allow_pages(app: FastAPI, origins: Sequence[str], methods: Sequence[str]) -> None:
-    """Add the CORS headers by which pages of `origins`, such as ``https://app.example.org`` or ``*``, use `methods`."""
+def _allow_pages(app: FastAPI, origins: Sequence[str]) -> None:
+    """Add the CORS headers by which pages of `origins`, such as ``https://app.example.org`` or ``*``, read answers."""
     app.add_middleware(
         CORSMiddleware,
         allow_origins=origins,
-        allow_methods=methods,
+        allow_methods=["GET", "HEAD"],
         allow_headers=["content-type", "discreet-protocol", "if-none-match"],
         expose_headers=["etag", "request-id", "retry-after"],
     )
@@ -323,22 +315,3 @@ def _add_public(
                 protocol=PROTOCOL_VERSION, digest=published.digest, mechanism=published.to_dict()
             ),
         )
-
-
-def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:
-    """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body.
-
-    `on_report` gets a :class:`ReportMessage`; a failure in it is answered with 500.
-    """
-
-    @app.post(
-        "/v1/reports",
-        status_code=204,
-        responses=refusals(400, 413, 415, 422),
-        openapi_extra=takes(ReportMessage),
-        summary="Hand in a report: a place that was drawn.",
-    )
-    async def post_report(request: Request) -> Response:
-        report = await read_body(request, ReportMessage)
-        await run_in_threadpool(on_report, report)
-        return Response(status_code=204)

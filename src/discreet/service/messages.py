@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import (
     DIGEST,
-    MAX_EPOCH,
-    MAX_PLACES,
     PROTOCOL_VERSION,
     TEXT,
     check_protocol,
@@ -23,7 +21,6 @@ from discreet.lrgeo.messages import (
 
 Digest = Annotated[str, Field(pattern=f"^{DIGEST}$", max_length=64)]
 Sentence = Annotated[str, Field(pattern=f"^{TEXT}$", max_length=500)]
-PlaceIndex = Annotated[int, Field(ge=0, le=MAX_PLACES - 1)]
 
 
 class Message(BaseModel):
@@ -53,11 +50,11 @@ class Message(BaseModel):
 
         Examples
         --------
-        >>> ReportMessage.read({"protocol": 1, "mechanism": "0" * 64, "epoch": 480_000, "place": 17}).place
-        17
-        >>> ReportMessage.read({"protocol": 1, "mechanism": "0" * 64, "epoch": 480_000, "place": -3})
+        >>> HealthMessage.read({"protocol": 1, "status": "ready", "mechanism": None}).status
+        'ready'
+        >>> HealthMessage.read({"protocol": 1, "status": "well", "mechanism": None})
         Traceback (most recent call last):
-        discreet.core.errors.InvalidProblemError: place: expected greater than or equal to 0, got another value
+        discreet.core.errors.InvalidProblemError: status: expected 'designing', 'ready' or 'failed', got another value
         """
         title, names = cls.title(), list(cls.model_fields)
         if not isinstance(data, dict):
@@ -79,7 +76,7 @@ class Message(BaseModel):
 
     @classmethod
     def title(cls) -> str:
-        """Return the name of the message in refusals: ``report`` for :class:`ReportMessage`."""
+        """Return the name of the message in refusals: ``health`` for :class:`HealthMessage`."""
         return cls.__name__.removesuffix("Message").lower()
 
     def write(self) -> dict[str, Any]:
@@ -116,17 +113,6 @@ class MechanismMessage(Message):
 
     digest: Digest
     mechanism: dict[str, Any]
-
-
-class ReportMessage(Message):
-    """A report, as it is handed in: the place that was drawn, never the place where the user is.
-
-    ``mechanism`` is the digest of the mechanism that drew it, ``epoch`` the number of the public epoch.
-    """
-
-    mechanism: Digest
-    epoch: Annotated[int, Field(ge=0, le=MAX_EPOCH)]
-    place: PlaceIndex
 
 
 class RefusalMessage(Message):

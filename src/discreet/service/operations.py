@@ -13,7 +13,7 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 from fastapi import FastAPI, Request, Response
 from prometheus_client import (
@@ -34,15 +34,11 @@ from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.routes import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import Callable
     from threading import Event
 
     from discreet.lrgeo import Mechanism, Region
-
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
-    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+    from discreet.web.asgi import Application, Message, Receive, Send
 
 State = Literal["ready", "failed", "designing", "draining"]
 Shown = Literal["loopback", "any", "off"]

@@ -21,17 +21,13 @@ from discreet.core import printed
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.wire import JSON, decode, encode
+from discreet.web.asgi import PLAIN, send_answer
 from discreet.web.gate import HEADERS, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.client import Client, Reserved
-
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
+    from discreet.web.asgi import Message, Receive, Send
 
 _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -155,9 +151,7 @@ class Page:
         else:
             request_body = await _body(receive, self.max_body_bytes)
             status, media, body = await run_in_threadpool(self._answer, scope, request_body)
-        about = ((b"content-type", media.encode()), (b"content-length", str(len(body)).encode()))
-        await send({"type": "http.response.start", "status": status, "headers": [*about, *HEADERS]})
-        await send({"type": "http.response.body", "body": body})
+        await send_answer(send, status, media, body, HEADERS)
 
     def _answer(self, scope: Message, body: bytes | None) -> tuple[int, str, bytes]:
         """Return status, media type and body for a path of the page; a request too large has ``None`` as `body`.
@@ -294,4 +288,4 @@ async def _body(receive: Receive, max_bytes: int) -> bytes | None:
 
 
 def _plain_answer(status: int, text: str) -> tuple[int, str, bytes]:
-    return status, "text/plain; charset=utf-8", f"{text}\n".encode()
+    return status, PLAIN, f"{text}\n".encode()

@@ -1,33 +1,17 @@
-"""How routes read bodies, answer and refuse, and how the description of the interface says so."""
+"""How routes answer and refuse, and how the description of the interface says so."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from discreet.service.messages import Message, RefusalMessage
-from discreet.service.wire import JSON, MSGPACK, accepted, decode, encode
+from discreet.service.wire import JSON, MSGPACK, accepted, encode
 from discreet.web.guard import refusal
 
 _PACKED = ".gzip"
 """End of the name under which caches keep a compressed answer."""
-
-M = TypeVar("M", bound=Message)
-
-
-async def read_body(request: Request, model: type[M]) -> M:
-    """Return the body as a message of class `model`, decoded by its Content-Type in a thread.
-
-    Raises
-    ------
-    InvalidProblemError
-        For another media type, a body that cannot be decoded, or one that is no such message.
-    """
-    body = await request.body()
-    media = request.headers.get("content-type", "")
-    return await run_in_threadpool(lambda: model.read(decode(body, media)))
 
 
 def answer(request: Request, message: Message, *, status: int = 200) -> Response:
@@ -110,7 +94,7 @@ def no_route(_: Request, error: Exception) -> Response:
 
 def answers(model: type[Message], status: int = 200) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entry, by status, of an answer with a message of class `model`, in both media types."""
-    return {status: {"description": (model.__doc__ or "").partition("\n")[0], **_content(model)}}
+    return {status: {"description": (model.__doc__ or "").partition("\n")[0], **content_of(model)}}
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -119,12 +103,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": "Refused.", "content": content} for status in statuses}
 
 
-def takes(model: type[Message]) -> dict[str, Any]:
-    """Return the OpenAPI entry "requestBody" of a body that must be a message of class `model`, in both media types."""
-    return {"requestBody": {"required": True, **_content(model)}}
-
-
-def _content(model: type[Message]) -> dict[str, Any]:
+def content_of(model: type[Message]) -> dict[str, Any]:
     """Return the schema of a message for both media types, as OpenAPI has it."""
     form = model.model_json_schema()
     return {"content": {media: {"schema": form} for media in (JSON, MSGPACK)}}

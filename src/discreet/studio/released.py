@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import FileResponse
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.studio.parts import render
 
 if TYPE_CHECKING:
@@ -102,7 +102,6 @@ def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict
 
 def _guarantee(record: Path) -> str:
     """Return the sentence of a record's guarantee, or one that says that the record cannot be read."""
-    from discreet.core.errors import DiscreetError
     from discreet.core.guarantee import guarantee_from_dict
 
     try:

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from fastapi.concurrency import run_in_threadpool
 
@@ -19,21 +19,17 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.jobs import refusal
 from discreet.studio.workspaces import UPLOADING
+from discreet.web.asgi import send_answer
 from discreet.web.gate import HEADERS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
     from pathlib import Path
 
     from fastapi import Request
 
     from discreet.studio.workspaces import OpenWorkspaces
+    from discreet.web.asgi import Application, Message, Receive, Send
     from discreet.web.guard import Limits
-
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
-    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 _FILES = re.compile(
     r"/(?P<workspace>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list|tables/categories)"
@@ -69,7 +65,7 @@ class Uploads:
         self._workspaces = workspaces
         self._limits = limits
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Write the file of an upload to its workspace's folder, pass the request on without a body, delete the file.
 
         Other requests are passed on unchanged. 400 for a closed page, or a file that is cut off, late or finds no
@@ -95,9 +91,7 @@ class Uploads:
         finally:
             path.unlink(missing_ok=True)
 
-    async def _take(
-        self, scope: MutableMapping[str, Any], receive: Receive, path: Path
-    ) -> tuple[int, str] | None:
+    async def _take(self, scope: Message, receive: Receive, path: Path) -> tuple[int, str] | None:
         """Write the body to a new file at `path`, readable for its owner alone.
 
         Return None, or status and reason of a refusal. 413 beyond the bytes of the limits, 400 if it is cut off,
@@ -152,12 +146,6 @@ def _nothing(receive: Receive) -> Receive:
 async def _answer(send: Send, status: int, stated: dict[str, str]) -> None:
     """Send `stated` as JSON with this status, under the policy of the page; the connection is closed after it."""
     body = json.dumps(stated, ensure_ascii=False).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        # What is left of the body is not read.
-        (b"connection", b"close"),
-        *HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    # What is left of the body is not read.
+    headers = ((b"connection", b"close"), *HEADERS)
+    await send_answer(send, status, "application/json", body, headers)

@@ -7,15 +7,12 @@ know the token, nor is its origin this one, so it cannot change anything.
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
+
+from discreet.web.asgi import PLAIN, send_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
-    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+    from discreet.web.asgi import Application, Message, Receive, Send
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -63,7 +60,10 @@ class Gate:
         if scope["type"] == "http":
             why = refused(scope, self._host, self._token)
             if why is not None:
-                await _answer(send, *why)
+                status, text = why
+                # What is left of a body is not read.
+                headers = ((b"connection", b"close"), *HEADERS)
+                await send_answer(send, status, PLAIN, f"{text}\n".encode(), headers)
                 return
             path = scope["path"][len(self._token) + 1 :]
             scope = {**scope, "path": path, "raw_path": path.encode()}
@@ -104,16 +104,3 @@ def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
     elif scope["method"] != "GET":
         return 405, "no such method here"
     return None
-
-
-async def _answer(send: Send, status: int, text: str) -> None:
-    """Send a refusal as plain text with this status; the connection is closed after it."""
-    body = f"{text}\n".encode()
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -13,24 +13,21 @@ import math
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.faults import place_of
 from discreet.core.printed import estimate
 from discreet.lrgeo.messages import PROTOCOL_VERSION
+from discreet.web.asgi import send_answer
 from discreet.web.clients import HEADERS, client_of, is_trusted, named_client
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+    from collections.abc import Callable, Sequence
     from threading import Event
 
+    from discreet.web.asgi import Application, Headers, Message, Receive, Send
     from discreet.web.clients import Network
-
-    Message = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
-    Send = Callable[[Message], Awaitable[None]]
-    Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 _LOG = logging.getLogger("discreet.service")
 
@@ -165,7 +162,7 @@ class Guard:
         self,
         app: Application,
         limits: Limits,
-        headers: tuple[tuple[bytes, bytes], ...] | None = None,
+        headers: Headers | None = None,
         trusted: Sequence[Network] = (),
         stopping: Event | None = None,
     ) -> None:
@@ -177,7 +174,7 @@ class Guard:
         self._stopping = stopping
         self._warned: set[str] = set()
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on once its body is read, or answer it with a refusal (400, 408, 413 or 429).
 
         Web sockets are closed. 500 where the application fails before it answers. Other scopes are passed on
@@ -202,7 +199,7 @@ class Guard:
             return
         await self._pass(scope, body, receive, send)
 
-    def _refuse(self, scope: MutableMapping[str, Any]) -> tuple[int, str, str] | None:
+    def _refuse(self, scope: Message) -> tuple[int, str, str] | None:
         """Return status, code and reason of a refusal, or ``None``.
 
         Refused are another protocol, too many requests of an address, and too large a body.
@@ -218,7 +215,7 @@ class Guard:
             return 413, "too-large", f"a body may have {self._limits.body} bytes"
         return None
 
-    def _client(self, scope: MutableMapping[str, Any]) -> str:
+    def _client(self, scope: Message) -> str:
         """Return the name that a request counts for.
 
         It is that of the client of the connection, or of the one that a trusted proxy names. Headers from others, and
@@ -267,9 +264,7 @@ class Guard:
             return 408, "too-slow", f"a body must come {within}"
         return b"".join(parts)
 
-    async def _pass(
-        self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: Send
-    ) -> None:
+    async def _pass(self, scope: Message, body: bytes, receive: Receive, send: Send) -> None:
         """Pass the request on, with the `body` that was read; answer 500 if the application fails before it begins to.
 
         A failure is logged by its place and not raised; headers are added that the application has not set.
@@ -335,17 +330,11 @@ async def _answer(send: Send, status: int, error: str, message: str) -> None:
     413 and 408 end the connection, since the rest of the body is not read; with 429 the client may retry after a
     second.
     """
-    body = refusal(error, message)
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-        *_HEADERS,
-    ]
+    headers = [(b"cache-control", b"no-store"), *_HEADERS]
     if status in {408, 413}:
         # What is left of the body is not read.
         headers.append((b"connection", b"close"))
     if status == 429:
         headers.append((b"retry-after", b"1"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    body = refusal(error, message)
+    await send_answer(send, status, "application/json", body, tuple(headers))

@@ -11,7 +11,7 @@ import contextlib
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, final
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, final
 
 import numpy as np
 from fastapi import Request, Response  # noqa: TC002 - FastAPI reads annotations at run time
@@ -27,8 +27,9 @@ from discreet.lrgeo.messages import PROTOCOL_VERSION, read_message
 from discreet.lrgeo.places.region import Region
 from discreet.service.app import create_app
 from discreet.service.asking import Server
-from discreet.service.messages import Message, PlaceIndex, Sentence
-from discreet.service.routes import answer, answers, read_body, refusals, refuse, takes
+from discreet.service.messages import Message, Sentence
+from discreet.service.routes import answer, answers, content_of, refusals, refuse
+from discreet.service.wire import decode
 from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
 from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients, prepare
 from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
@@ -47,11 +48,16 @@ if TYPE_CHECKING:
     from discreet.web.guard import Limits
     from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
 
+M = TypeVar("M", bound=Message)
+
 MAX_ROWS = 400
 MAX_COLUMNS = 2_000
 MAX_CELLS = 200_000
 MAX_DISTANCE = 1e5
 """Distances and costs, in whatever unit, stay below."""
+
+_MAX_PLACES = 1_000_000
+"""Places of a region in a message, at most; the streets of Rome have 43,160 nodes."""
 
 _WIDEST = 5_120
 """Places that a region may have in the published protocol."""
@@ -65,6 +71,7 @@ _REASON = (
 )
 
 Length = Annotated[float, Field(ge=0, le=MAX_DISTANCE)]
+PlaceIndex = Annotated[int, Field(ge=0, le=_MAX_PLACES - 1)]
 
 
 def array_of(items: Any, dtype: type[np.generic]) -> GetPydanticSchema:  # noqa: ANN401 - an annotated type
@@ -335,22 +342,22 @@ class PaperServer:
         @app.post(
             "/v1/cost-table",
             responses={**answers(CostTableMessage), **refusals(400, 413, 415, 422)},
-            openapi_extra=takes(DiscMessage),
+            openapi_extra=_takes(DiscMessage),
             summary="Published protocol, step 4. The disc is disclosed.",
         )
         async def post_costs(request: Request) -> Response:
-            disc = await read_body(request, DiscMessage)
+            disc = await _read_body(request, DiscMessage)
             return answer(request, await run_in_threadpool(self.costs, disc))
 
         @app.post(
             "/v1/jobs",
             status_code=202,
             responses={**answers(AcceptedMessage, 202), **refusals(400, 413, 415, 422, 429)},
-            openapi_extra=takes(UploadMessage),
+            openapi_extra=_takes(UploadMessage),
             summary="Published protocol, step 6. The upload is a function of the user's place.",
         )
         async def post_job(request: Request) -> Response:
-            upload = await read_body(request, UploadMessage)
+            upload = await _read_body(request, UploadMessage)
             if int(upload.columns.max()) >= self.n_places:
                 expected = f"places from 0 to {self.n_places - 1}"
                 raise InvalidProblemError("columns", expected, "another")
@@ -378,6 +385,24 @@ class PaperServer:
             return await run_in_threadpool(answer, request, state)
 
         return jobs.close
+
+
+async def _read_body(request: Request, model: type[M]) -> M:
+    """Return the body as a message of class `model`, decoded by its Content-Type in a thread.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another media type, a body that cannot be decoded, or one that is no such message.
+    """
+    body = await request.body()
+    media = request.headers.get("content-type", "")
+    return await run_in_threadpool(lambda: model.read(decode(body, media)))
+
+
+def _takes(model: type[Message]) -> dict[str, Any]:
+    """Return the OpenAPI entry "requestBody" of a body that must be a message of class `model`, in both media types."""
+    return {"requestBody": {"required": True, **content_of(model)}}
 
 
 def create_published_app(
