@@ -326,14 +326,13 @@ class _Run:
             # Secrets of nearly no cost may use a report outside of all their tiles, so that their rows sum to less.
             fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
-        cost = near.cost
-        loss = float(((cost * matrix).sum(axis=1) / sums).sum())
+        # Costs are reordered for each sum, so that no table of them is held while columns are raised or polished.
+        loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
         raised = self._raise_iterate(matrix)
-        added = max(float((cost * raised).sum()) - loss, 0.0)
+        added = max(float((near.cost * raised).sum()) - loss, 0.0)
         if self.over_all_pairs:
             matrix = raised
-        # Polishing takes much memory.
-        del raised, cost
+        del raised
         state.balance(added, state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
