@@ -367,7 +367,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "no threads": ([*GRID, *EPSILON, "--threads", "0"], "--threads: expected at least one"),
     "unknown method": (
         [*GRID, *EPSILON, "--method", "magic"],
-        "--method: expected one of anchored, auto, ",
+        "--method: expected one of auto, ",
     ),
     "output in no folder": (
         [*GRID, *EPSILON, "-o", "missing/c"],

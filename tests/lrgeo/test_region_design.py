@@ -189,24 +189,3 @@ def test_a_method_whose_answer_is_not_private_raises(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "column_rate", lambda guarantee: honest(guarantee) * 2)
     with pytest.raises((CertificateError, InvalidProblemError)):
         design(GRID, MetricDP(4, "km"), method="closed-form", scope="places")
-
-
-def test_the_program_for_all_pairs_is_the_same_however_it_is_written_down() -> None:
-    """A list of all pairs and the table of distances give the same inequalities."""
-    from discreet.metricdp.methods.anchored import _ratios, _ratios_of_all
-
-    distances = np.ldexp(GRID.space.distances.astype(np.float64), -GRID.space.scale_bits)
-    pairs = np.argwhere(np.triu(np.ones((25, 25), dtype=bool), 1)).astype(np.int32)
-    inside = distances <= 0.75
-    number = np.full((26, 25), -1)
-    report, secret = np.nonzero(inside.T)
-    number[secret, report] = np.arange(len(report)) + report
-    number[25] = np.cumsum(inside.sum(axis=0)) + np.arange(25)
-    beyond = distances - 0.8
-    listed = _ratios(pairs, distances[tuple(pairs.T)], beyond, inside, number)
-    table = _ratios_of_all(distances, beyond, inside, number)
-    rows = [
-        sorted(zip(small.tolist(), large.tolist(), powers.round(9).tolist(), strict=True))
-        for small, large, powers in (listed, table)
-    ]
-    assert rows[0] == rows[1]

@@ -1,8 +1,9 @@
-"""The anchored program: the same optimum as HiGHS, private for all pairs, near the optimum, honest about limits."""
+"""The anchored program: the same optimum as HiGHS, private for all pairs, near the optimum, within its time."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +12,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from discreet.core.errors import CertificateError, InvalidProblemError
+from discreet.core.channels.check_implicit import verify_anchored
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp import Problem, design
-from discreet.metricdp.implicit import anchored_channel
+from discreet.lrgeo.methods.balls import Balls
+from discreet.metricdp import Problem, interior
+from discreet.metricdp import anchored as module
+from discreet.metricdp.anchored import Answer, _costs, alternate, anchored_blocks
 from discreet.metricdp.interior import Blocks, _Normal, solve_blocks
-from discreet.metricdp.methods import anchored as module
-from discreet.metricdp.methods.anchored import Anchored, _costs, anchored_blocks
+from discreet.metricdp.methods.direct import Direct
 from discreet.metricdp.part import Part, PartLimits, WholeProblem
 
 
@@ -31,12 +34,11 @@ def skewed(n: int, seed: int = 0) -> NDArray[np.float64]:
 def part_of(
     space: MetricSpace,
     epsilon: str,
-    radius: str | None = None,
     reports: list[int] | None = None,
     seed: int = 0,
 ) -> Part:
     problem = Problem(space, utility_loss="euclidean", prior=skewed(space.n, seed), reports=reports)
-    return WholeProblem(problem, space.adjacency(radius), Fraction(epsilon)).parts[0]
+    return WholeProblem(problem, space.adjacency(), Fraction(epsilon)).parts[0]
 
 
 def as_program(blocks: Blocks, cost: NDArray[np.float64]) -> LinearProgram:
@@ -63,16 +65,14 @@ def as_program(blocks: Blocks, cost: NDArray[np.float64]) -> LinearProgram:
 
 
 CASES = {
-    "all pairs": (MetricSpace.grid(4, 5, cell=1, unit="km"), "1", None, None, 1.0),
-    "neighbors": (MetricSpace.grid(5, 5, cell=1, unit="km"), "0.5", "1.5", None, 1.0),
-    "larger balls": (MetricSpace.grid(5, 5, cell=1, unit="km"), "0.5", "1.5", None, 2.0),
-    "few reports": (MetricSpace.grid(5, 5, cell=1, unit="km"), "1", "1.5", [0, 7, 18], 1.0),
-    "no tails": (MetricSpace.grid(3, 3, cell=1, unit="km"), "1", None, None, 9.0),
-    "centers only": (MetricSpace.grid(4, 4, cell=1, unit="km"), "2", None, None, 0.0),
+    "one step": (MetricSpace.grid(4, 5, cell=1, unit="km"), "1", None, 1.0),
+    "larger balls": (MetricSpace.grid(5, 5, cell=1, unit="km"), "0.5", None, 2.0),
+    "few reports": (MetricSpace.grid(5, 5, cell=1, unit="km"), "1", [0, 7, 18], 1.0),
+    "no tails": (MetricSpace.grid(3, 3, cell=1, unit="km"), "1", None, 9.0),
+    "centers only": (MetricSpace.grid(4, 4, cell=1, unit="km"), "2", None, 0.0),
     "points": (
         MetricSpace.from_points(np.random.default_rng(2).random((18, 2)) * 4, unit="km"),
         "1.5",
-        None,
         None,
         1.0,
     ),
@@ -81,8 +81,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_interior_points_find_the_optimum_of_highs(name: str) -> None:
-    space, epsilon, radius, reports, reach = CASES[name]
-    part = part_of(space, epsilon, radius, reports)
+    space, epsilon, reports, reach = CASES[name]
+    part = part_of(space, epsilon, reports)
     home = part.cost.argmin(axis=0) if reports is None else np.array(reports)
     blocks, start = anchored_blocks(part, home, reach)
     assert blocks.slacks(start).min() > 0
@@ -95,24 +95,27 @@ def test_interior_points_find_the_optimum_of_highs(name: str) -> None:
     assert blocks.slacks(found.u).min() > 0
 
 
+def matrix_of(found: Answer, part: Part) -> NDArray[np.float64]:
+    """The channel of an answer, columns of one name added up."""
+    columns = found.blocks.channel_matrix(found.u)
+    matrix = np.zeros_like(part.cost)
+    np.add.at(matrix.T, found.labels, columns.T / columns.sum(axis=1))
+    return matrix
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_it_finds_is_private_for_all_pairs_and_no_better_than_the_optimum(name: str) -> None:
-    space, epsilon, radius, reports, reach = CASES[name]
-    part = part_of(space, epsilon, radius, reports)
-    found = Anchored(radius=reach).solve(part, PartLimits())
-    assert found is not None
-    assert found.multipliers is None
-    assert found.matrix is not None
-    used = found.matrix[:, found.matrix.max(axis=0) > 0]
+    space, epsilon, reports, reach = CASES[name]
+    part = part_of(space, epsilon, reports)
+    matrix = matrix_of(alternate(part, radius=reach), part)
+    used = matrix[:, matrix.max(axis=0) > 0]
     logs = np.log(used)
     apart = np.abs(logs[:, None] - logs[None]).max(axis=2) - part.rate * part.paths
     # Rows are divided by sums that are 1 up to the tolerance.
     assert apart.max() < 1e-5
-    from discreet.metricdp.methods.direct import Direct
-
     best = Direct().solve(part, PartLimits()).matrix
     assert best is not None
-    optimum, reached = float((part.cost * best).sum()), float((part.cost * found.matrix).sum())
+    optimum, reached = float((part.cost * best).sum()), float((part.cost * matrix).sum())
     assert reached > optimum * (1 - 1e-5)
     if reports is None and reach:
         assert reached < optimum * 1.08
@@ -133,7 +136,7 @@ def test_the_operators_of_the_blocks_are_adjoint(n: int, seed: int, reach: float
 
 
 def test_the_schur_complement_is_that_of_the_whole_matrix() -> None:
-    part = part_of(*CASES["few reports"][:3], reports=[0, 7, 18])
+    part = part_of(*CASES["few reports"][:2], reports=[0, 7, 18])
     blocks, _ = anchored_blocks(part, np.array([0, 7, 18]), 1.0)
     v, m = len(blocks.block), len(blocks.large)
     theta = np.random.default_rng(0).gamma(1.0, size=m) + 0.1
@@ -148,92 +151,49 @@ def test_the_schur_complement_is_that_of_the_whole_matrix() -> None:
 
 
 def test_a_remap_never_costs_more() -> None:
-    part = part_of(MetricSpace.grid(8, 8, cell=1, unit="km"), "0.5", "1.5")
-    once, twice = (Anchored(rounds=r).alternate(part, PartLimits()) for r in (1, 2))
+    part = part_of(MetricSpace.grid(8, 8, cell=1, unit="km"), "0.5")
+    once, twice = (alternate(part, radius=2.0, rounds=rounds) for rounds in (1, 2))
     assert twice.loss < once.loss
     assert len(np.unique(twice.labels)) < 64
 
 
-def test_a_design_by_it_is_verified() -> None:
-    problem = Problem(
-        MetricSpace.grid(5, 5, cell=1, unit="km"), utility_loss="euclidean", prior=skewed(25)
-    )
-    made = design(problem, MetricDP("0.5", "km"), method=Anchored(), throw=False)
-    best = design(problem, MetricDP("0.5", "km"), gap=1e-3)
-    assert made.certificate.passed
-    assert best.lower is not None
-    assert best.lower <= made.upper < 1.05 * best.upper
-
-
 def test_time_that_is_over_ends_with_what_there_is() -> None:
     part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
-    found = Anchored().solve(part, PartLimits(seconds=0.0))
-    assert found is not None
-    assert found.matrix is not None
-    assert found.matrix.sum(axis=1) == pytest.approx(np.ones(36))
-    assert found.parameters["iterations"] == 0
+    found = alternate(part, radius=2.0, seconds=0.0)
+    assert found.iterations == 0
+    assert matrix_of(found, part).sum(axis=1) == pytest.approx(np.ones(36))
 
 
-@pytest.mark.parametrize(
-    ("share", "limits"),
-    [(1.0, PartLimits(seconds=9.0, handling=9.0)), (1e-9, PartLimits(seconds=9.0))],
-)
-def test_it_leaves_time_for_what_comes_after(share: float, limits: PartLimits) -> None:
+def test_interior_points_end_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds, step = 0.0, interior._step
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal seconds
+        seconds += 10.0
+        return step(*arguments)
+
+    monkeypatch.setattr(interior, "_step", slow)
+    monkeypatch.setattr(module, "clock", lambda: seconds)
     part = part_of(MetricSpace.grid(6, 6, cell=1, unit="km"), "0.5")
-    found = Anchored(share=share).solve(part, limits)
-    assert found is not None
-    assert found.parameters["iterations"] == 0
-
-
-def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_PROGRAM_BYTES", 1000)
-    part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1")
-    found = Anchored().solve(part, PartLimits())
-    assert found is not None
-    assert found.matrix is None
-    assert "was not built" in found.note
-
-
-def test_one_report_needs_no_program() -> None:
-    part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1", reports=[3])
-    assert Anchored().solve(part, PartLimits()) is None
-
-
-def test_very_large_exponents_end_with_a_channel() -> None:
-    """Epsilon times the diameter of 700: tails underflow, and the repair raises them."""
-    problem = Problem(MetricSpace.grid(6, 6, cell=1, unit="km"), utility_loss="euclidean")
-    made = design(problem, MetricDP(100, "km"), method=Anchored(), throw=False)
-    assert made.certificate.passed
-    assert made.upper < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"radius": -1.0}, "radius"),
-        ({"radius": np.inf}, "radius"),
-        ({"rounds": 0}, "rounds"),
-        ({"share": 0.0}, "share"),
-    ],
-)
-def test_wrong_parameters_are_refused(change: dict[str, float], field: str) -> None:
-    with pytest.raises(InvalidProblemError, match=field):
-        Anchored(**change)  # type: ignore[arg-type]
+    alternate(part, radius=2.0, rounds=20, seconds=45.0)
+    assert 20 <= seconds <= 45
 
 
 def test_its_answer_becomes_a_channel_that_is_never_written_down() -> None:
     """The integers are verified, and lose as much as the program says."""
     space = MetricSpace.grid(6, 7, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=skewed(42))
-    made = anchored_channel(problem, MetricDP("0.7", "km", "1.5"))
+    guarantee = MetricDP("0.7", "km", "1.5")
+    made = Balls(2.0).propose(space, problem, guarantee, PartLimits())
+    assert made is not None
     channel = made.channel
-    assert made.certificate.passed
+    assert verify_anchored(channel, guarantee, totals_share=made.totals_share).passed
     assert len(channel.ball) > 3 * channel.n_reports
     rows = np.array([channel.row(i) for i in range(42)], dtype=np.float64)
     law = rows / rows.sum(axis=1, keepdims=True)
     loss = float((law * problem.cost[:, channel.names]).sum())
     part = WholeProblem(problem, space.adjacency(), Fraction("0.7")).parts[0]
-    assert loss == pytest.approx(Anchored().alternate(part, PartLimits()).loss, rel=2e-3)
+    assert loss == pytest.approx(alternate(part, radius=2.0).loss, rel=2e-3)
 
 
 def test_where_only_the_constant_is_feasible_it_is_what_comes_out() -> None:
@@ -242,24 +202,19 @@ def test_where_only_the_constant_is_feasible_it_is_what_comes_out() -> None:
     problem = Problem(space, utility_loss="euclidean", prior=skewed(25))
     constant = float(problem.cost.sum(axis=0).min())
     part = WholeProblem(problem, space.adjacency(), Fraction("0.5")).parts[0]
-    assert Anchored(radius=1.0).alternate(part, PartLimits()).loss == pytest.approx(
-        constant, rel=1e-3
-    )
-    assert Anchored(radius=2.0).alternate(part, PartLimits()).loss < 0.9 * constant
-    made = anchored_channel(problem, MetricDP("0.5", "km"), method=Anchored(radius=1.0))
-    assert made.certificate.passed
-    assert made.channel.n_reports == 26
-    assert (made.channel.ball.reports == 25).sum() == 25
-    assert made.channel.names[25] == problem.cost.sum(axis=0).argmin()
+    assert alternate(part, radius=1.0).loss == pytest.approx(constant, rel=1e-3)
+    assert alternate(part, radius=2.0).loss < 0.9 * constant
+    guarantee = MetricDP("0.5", "km")
+    made = Balls(1.0).propose(space, problem, guarantee, PartLimits())
+    assert made is not None
+    channel = made.channel
+    assert verify_anchored(channel, guarantee, totals_share=made.totals_share).passed
+    assert channel.n_reports == 26
+    assert (channel.ball.reports == 25).sum() == 25
+    assert channel.names[25] == problem.cost.sum(axis=0).argmin()
 
 
-def test_secrets_that_no_channel_tells_apart_are_refused() -> None:
-    space = MetricSpace.from_points([[0.0], [1.0], [1.0]], unit="km")
-    with pytest.raises(InvalidProblemError, match="distance 0"):
-        anchored_channel(Problem(space, utility_loss="euclidean"), MetricDP(1, "km"))
-
-
-def test_secrets_that_are_not_connected_are_refused() -> None:
-    space = MetricSpace.from_points([[0.0], [1.0], [9.0]], unit="km")
-    with pytest.raises(CertificateError, match="groups"):
-        anchored_channel(Problem(space, utility_loss="euclidean"), MetricDP(1, "km", 2))
+@pytest.mark.parametrize("steps", [-1.0, 0.0, np.inf, np.nan])
+def test_a_radius_that_is_none_is_refused(steps: float) -> None:
+    with pytest.raises(InvalidProblemError, match="steps: expected a positive radius"):
+        Balls(steps)

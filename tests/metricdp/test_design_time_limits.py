@@ -16,14 +16,12 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import (
-    Anchored,
     Direct,
     PrimalDual,
     Problem,
     design,
     verify,
 )
-from discreet.metricdp import interior as _interior
 from discreet.metricdp import search as _search
 from discreet.metricdp.bounds import repair as closing
 from discreet.metricdp.bounds.bound import lower_bound
@@ -252,12 +250,6 @@ def test_steps_that_do_not_look_at_the_clock_are_noticed(
     assert seconds > MOST
 
 
-def test_interior_points_end_with_the_limit(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_interior, "_step", wall.takes(10.0, _interior._step))
-    _, seconds = timed(method=Anchored(rounds=20))
-    assert LIMIT / 2 <= seconds <= MOST
-
-
 @pytest.mark.parametrize(("building", "allowed"), [(0.25, 30.0), (0.75, 10.0), (2.0, 0.0)])
 def test_building_a_program_counts(
     wall: Clock, monkeypatch: pytest.MonkeyPatch, building: float, allowed: float
@@ -294,7 +286,6 @@ def test_a_program_is_not_built_where_that_would_take_too_long(
 def test_all_methods_together_keep_the_limit(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(TiledIterate, "advance", wall.takes(0.3, TiledIterate.advance))
-    monkeypatch.setattr(_interior, "_step", wall.takes(1.0, _interior._step))
     monkeypatch.setattr(_search, "repair", wall.takes(1.0, repair))
     made, seconds = timed()
     assert seconds <= MOST

@@ -8,8 +8,6 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp import Problem
-from discreet.metricdp import implicit as unwritten
 from discreet.metricdp.bounds import tails
 
 GRID = MetricSpace.grid(3, 3, cell=1, unit="km")
@@ -28,13 +26,3 @@ def test_a_channel_of_tails_that_fails_its_check_is_not_returned(
     for rounds in (0, 10):
         with pytest.raises(CertificateError):
             tails.tail_channel(GRID, CLAIM, rounds=rounds)
-
-
-def test_an_anchored_channel_that_fails_its_check_is_not_returned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    problem = Problem(GRID, utility_loss="euclidean")
-    assert unwritten.anchored_channel(problem, CLAIM).certificate.passed
-    monkeypatch.setattr(unwritten, "verify_anchored", failing)
-    with pytest.raises(CertificateError):
-        unwritten.anchored_channel(problem, CLAIM)

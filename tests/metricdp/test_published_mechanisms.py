@@ -15,7 +15,7 @@ from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.core.lp import LinearProgram, solve
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp import Anchored, Direct, Exponential, Kernel, PlanarLaplace, Problem, design
+from discreet.metricdp import Direct, Exponential, Kernel, PlanarLaplace, Problem, design
 from discreet.metricdp.methods import constopt
 from discreet.metricdp.methods.baselines import Uniform, baseline_matrix, bayes_remap
 from discreet.metricdp.methods.constopt import ConstOPT
@@ -288,7 +288,7 @@ def test_secrets_that_never_occur_are_no_place_for_all_reports() -> None:
     assert matrix.argmax(axis=1).tolist() == list(range(GRID.n))
 
 
-@pytest.mark.parametrize("method", [Exponential(), TruncatedExponential(), Anchored(), ConstOPT()])
+@pytest.mark.parametrize("method", [Exponential(), TruncatedExponential(), ConstOPT()])
 def test_fewer_reports_than_secrets_stand_where_they_are_named_too(method: Method) -> None:
     """A secret that never occurs costs nothing wherever a report stands, and is no place for it."""
     line = MetricSpace.grid(1, 4, cell=1, unit="km")

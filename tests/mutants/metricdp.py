@@ -192,16 +192,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the certificate of an unwritten channel is not asked",
-        "metricdp/implicit.py",
-        find="certificate.raise_for_failure()",
-        replace="certificate.to_dict()",
-        breaks="a channel that failed its check is returned",
-        tests=(
-            "tests/metricdp/test_failed_checks_raise.py::test_an_anchored_channel_that_fails_its_check_is_not_returned",
-        ),
-    ),
-    Mutant(
         "groups are left apart",
         "metricdp/design.py",
         find="if not allow_unprotected:",

@@ -17,7 +17,6 @@ from discreet.metricdp.verify import verify
 
 if TYPE_CHECKING:
     from discreet.metricdp.bounds.tails import tail_channel
-    from discreet.metricdp.methods.anchored import Anchored
     from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
     from discreet.metricdp.methods.benders import Benders
     from discreet.metricdp.methods.direct import Direct
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
 
 __all__ = [
-    "Anchored",
     "Benders",
     "Direct",
     "Exponential",
@@ -42,7 +40,6 @@ __all__ = [
 ]
 
 _WHERE = {
-    "Anchored": "methods.anchored",
     "Benders": "methods.benders",
     "Direct": "methods.direct",
     "Exponential": "methods.baselines",

@@ -18,6 +18,7 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, estimate
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
@@ -280,7 +281,13 @@ def named_loss(
     if name == "haversine":
         from discreet.core.spaces.geography import great_circle
 
-        return great_circle(origins[:, None, :], destinations[None, :, :])
+        arcs = np.empty((len(secrets), len(reports)))
+        # The formula holds a dozen numbers for each pair.
+        step = max(1, LENGTHS_AT_ONCE // (12 * len(reports)))
+        for first in range(0, len(secrets), step):
+            rows = slice(first, first + step)
+            arcs[rows] = great_circle(origins[rows, None, :], destinations[None, :, :])
+        return arcs
     loss = np.zeros((len(secrets), len(reports)))
     for a, b in zip(
         np.asarray(origins, dtype=np.float64).T,

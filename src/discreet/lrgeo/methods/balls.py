@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -14,8 +15,7 @@ from discreet.lrgeo.candidates import (
     least_weight,
     need_problem,
 )
-from discreet.metricdp.implicit import round_answer
-from discreet.metricdp.methods.anchored import Anchored
+from discreet.metricdp.anchored import alternate, round_answer
 from discreet.metricdp.part import WholeProblem
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Balls:
     steps: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.steps > 0:
+        if not 0 < self.steps < math.inf:
             raise InvalidProblemError("steps", "a positive radius", self.steps)
 
     def propose(
@@ -60,7 +60,7 @@ class Balls:
     ) -> Made | None:
         """Solve the program of balls and tails, and round its answer to integers; not verified yet, never ``None``.
 
-        The cost is that of :meth:`Anchored.alternate`, within `limits`.
+        The cost is that of :func:`~discreet.metricdp.anchored.alternate`, within `limits`.
 
         `space` has the places, `guarantee` the epsilon; `problem` the cost of each report at each place.
 
@@ -71,7 +71,7 @@ class Balls:
         """
         stated, rate = need_problem(problem, "balls"), column_rate(guarantee)
         part = WholeProblem(stated, space.adjacency(), rate).parts[0]
-        answer = Anchored(radius=self.steps).alternate(part, limits)
+        answer = alternate(part, radius=self.steps, seconds=limits.seconds)
         lift = least_weight(space, guarantee, rate)
         channel = round_answer(stated, rate, answer, lift, part.rate, largest_weight=LARGEST - lift)
         facts = {"radius": self.steps, "iterations": answer.iterations}

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.progress import Progress
-    from discreet.core.spaces.lengths import Lengths
 
 _REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
 """Reports of a tile: few blocks, so that reach and constraints suit all of them."""
@@ -83,11 +82,24 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
+class LengthsOfPairs(Protocol):
+    """Lengths between secrets, from a table or computed on demand."""
+
+    @property
+    def n(self) -> int:
+        """Number of secrets."""
+        ...
+
+    def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Lengths of the pairs ``(i[t], j[t])``: int64 in stored units, each rounded down."""
+        ...
+
+
 class CostsInBlocks(Protocol):
     """Costs of reports, from a table or computed on demand."""
 
     @property
-    def source(self) -> Lengths:
+    def source(self) -> LengthsOfPairs:
         """Lengths between the secrets."""
         ...
 
@@ -258,7 +270,7 @@ def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np
 
 
 def length_table(
-    source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]
+    source: LengthsOfPairs, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return all lengths between secrets `i` and `j`, floats ``(len(i), len(j))`` in stored units, in as many steps."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
@@ -266,7 +278,7 @@ def length_table(
 
 
 def near_groups(
-    source: Lengths, homes: NDArray[np.int64], max_size: int = _REPORTS_PER_TILE
+    source: LengthsOfPairs, homes: NDArray[np.int64], max_size: int = _REPORTS_PER_TILE
 ) -> list[NDArray[np.int64]]:
     """Divide reports into groups of near ones by halving: each half is nearer to one of two distant reports.
 
@@ -545,7 +557,8 @@ class Plan:
     ) -> Multipliers:
         """Return the best multipliers of all tiles above `least`, which is in the unit of the loss.
 
-        Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. Linear in the multipliers.
+        Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. The tables of the tiles are dropped, to
+        save memory. Linear in the multipliers.
         """
         capacity, count = sum(np.count_nonzero(t.best_multipliers) for t in self.tiles), 0
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
@@ -557,6 +570,7 @@ class Plan:
             columns[2][rows] = own[prices.target]
             columns[3][rows] = prices.value
             count += len(prices)
+            tile.drop_best()
         # In place, and read-only, so that nothing is copied.
         for column in columns:
             column.resize(count, refcheck=False)

@@ -70,12 +70,6 @@ BASELINES = Methods(
 METHODS = Methods(
     [
         MethodRecord(
-            "anchored",
-            f"{_HERE}.anchored:Anchored",
-            "columns free near their report, exponential beyond, by interior points",
-            _CLAIM,
-        ),
-        MethodRecord(
             "benders",
             f"{_HERE}.benders:Benders",
             "Benders decomposition along a partition of the secrets",

@@ -96,8 +96,8 @@ class TailsAndHub:
         if part.n < 2:
             return None
         stop = None if limits.solving is None else clock() + limits.solving
-        nats = part.nats(part.paths)
-        tails = np.exp(-nats[:, part.places])
+        decay = np.exp(-part.nats(part.paths))
+        tails = decay[:, part.places]
         hub = int(part.cost.sum(axis=0).argmin())
         gain = (tails * (part.cost - part.cost[:, hub, None])).sum(axis=0)
         # A report that is no better than the hub has height 0 in an optimal channel.
@@ -110,13 +110,14 @@ class TailsAndHub:
         )
         if int((tails[:, used] > HIGHS.small_matrix_value).sum()) > allowed:
             return None
-        heights = np.zeros(len(tails[0]))
+        del tails
+        heights = np.zeros(part.n_reports)
         rounds = 0
         if len(used):
             heights[used], rounds = self._heights(
-                tails[:, used], gain[used], np.exp(-nats), stop, limits.threads
+                decay[:, part.places[used]], gain[used], decay, stop, limits.threads
             )
-        matrix = tails * heights
+        matrix = decay[:, part.places] * heights
         matrix[:, hub] += np.maximum(1.0 - matrix.sum(axis=1), 0.0)
         count = int((heights > 0).sum())
         note = f"{count} exponential tails and a hub, by {rounds} linear programs."
@@ -143,6 +144,7 @@ class TailsAndHub:
         matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
         each = np.arange(len(tails))
         model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
+        del matrix
         heights = np.zeros(len(gain))
         for number in range(1, _LIMITS.rounds + 1):
             remaining = None if stop is None else max(0.0, stop - clock())

@@ -201,10 +201,10 @@ def _plan(near: OrderedProgram, edges: Adjacency, epsilon: Fraction, gap: float)
         if not stars:
             graph, fine = spanner_for_steps(graph)
             reach = _TUNING.reach_nats if fine else _TUNING.spanner_reach_nats
-    largest = float(near.cost.max()) or 1.0
+    cost = near.cost
     away = np.asarray(rate * near.lengths[:, near.homes], dtype=np.float64)
-    decays = follows_distance(near.cost / largest, away)
-    if not decays or gap < _TUNING.min_gap_for_reach or _has_rare_secrets(near.cost):
+    decays = follows_distance(cost / (float(cost.max()) or 1.0), away)
+    if not decays or gap < _TUNING.min_gap_for_reach or _has_rare_secrets(cost):
         reach = math.inf
     return Plan(
         near,
@@ -306,7 +306,7 @@ class _Run:
         """Estimate the work of mending and polishing, in steps."""
         if not self.over_all_pairs:
             return _TUNING.mending_steps + BOUND_TUNING.polishing_steps
-        n, n_reports = self.near.cost.shape
+        n, n_reports = self.near.stated_cost.shape
         triples = float(n * n * _TUNING.merged_share * n_reports)
         return (
             BOUND_TUNING.polishing_steps
@@ -321,11 +321,12 @@ class _Run:
         """
         state, near = self.state, self.near
         level = state.update_best(self.pool)
-        matrix = state.matrix(near.cost.shape[1])
+        matrix = state.matrix(len(near.reports))
         if not self.plan.stars:
             # Secrets of nearly no cost may use a report outside of all their tiles, so that their rows sum to less.
             fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
+        # Costs are reordered for each sum, so that no table of them is held while columns are raised or polished.
         loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
         raised = self._raise_iterate(matrix)
         added = max(float((near.cost * raised).sum()) - loss, 0.0)
@@ -406,21 +407,24 @@ class _Run:
 
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
-        cost, threads = self.near.cost, self.limits.threads
+        near, threads = self.near, self.limits.threads
         if self.over_all_pairs:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
-            nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             merged = self._merge_reports(matrix)
-            table, _ = rename_columns(
-                mend_over_all_pairs(merged, nats, delta, threads=threads, is_late=self._is_late),
-                cost,
+            nats = np.asarray(self.plan.rate * near.lengths, dtype=np.float64)
+            mended = mend_over_all_pairs(
+                merged, nats, delta, threads=threads, is_late=self._is_late
             )
+            del nats
+            cost = near.cost
+            table, _ = rename_columns(mended, cost)
             upper = float((cost * table).sum())
         else:
             delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-9)
             table = mend(
                 matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
             )
+            cost = near.cost
             few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
         if self._is_late():
@@ -436,11 +440,10 @@ class _Run:
         Returns ``(n, groups)``, a column for each group; the cost is that of :func:`merge_reports`.
         """
         near = self.near
-        loss = float((near.cost.T @ matrix).min(axis=0).sum())
+        cost, homes = near.cost, near.secrets[near.homes]
+        loss = float((cost.T @ matrix).min(axis=0).sum())
         allowed = _TUNING.merging_share_of_gap * max(loss - self.state.best, 0.0)
-        return merge_reports(
-            matrix, near.cost, near.lengths[np.ix_(near.homes, near.homes)], allowed
-        )
+        return merge_reports(matrix, cost, near.stated_lengths[np.ix_(homes, homes)], allowed)
 
     def _hand_in(self) -> Candidate | None:
         """Offer channel and multipliers; return the result if the run ends, else ``None``.

@@ -97,7 +97,8 @@ class ArcTile(TileState):
         tables = []
         for table in (self.L, self.best_multipliers):
             tables.append(np.zeros(len(keys), dtype=np.float32))
-            tables[-1][place] = table
+            if len(table):
+                tables[-1][place] = table
         (self.L, self.best_multipliers), self.L0 = tables, np.zeros(len(keys), dtype=np.float32)
         rest, i = np.divmod(keys, n)
         report, offset = np.divmod(rest, n)

@@ -40,6 +40,17 @@ class TileState:
     L: NDArray[np.float32]
     L0: NDArray[np.float32]
     G: NDArray[np.float32]
+    best_multipliers: NDArray[np.float32]
+    """Those of the best bound, as ``L``; no rows if they are not needed."""
+
+    def keep(self, factor: float) -> None:
+        """Store the multipliers, times a factor, as the best ones, negative ones as 0. Linear."""
+        self.best_multipliers = np.maximum(self.L, np.float32(0.0))
+        self.best_multipliers *= np.float32(factor)
+
+    def drop_best(self) -> None:
+        """Free the memory of the best multipliers."""
+        self.best_multipliers = np.zeros_like(self.L[:0])
 
     def reset_to_anchor(self) -> None:
         """Reset the point to the anchor."""

@@ -162,7 +162,7 @@ def raise_columns(
     *,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Raise columns by a few sweeps of U until they nearly keep their ratios; row sums grow.
+    """Raise columns, in place, by a few sweeps of U until they nearly keep their ratios; row sums grow.
 
     Parameters
     ----------
@@ -172,11 +172,11 @@ def raise_columns(
     Returns
     -------
     ndarray
-        ``(n, n_reports)``, positive.
+        The matrix, positive.
     """
-    table: NDArray[np.float64] = np.maximum(matrix, _ROUNDS.zero_replacement)
-    close_columns(table, *_neighbors(edges, nats), threads=threads, max_sweeps=_ROUNDS.sweeps)
-    return table
+    np.maximum(matrix, _ROUNDS.zero_replacement, out=matrix)
+    close_columns(matrix, *_neighbors(edges, nats), threads=threads, max_sweeps=_ROUNDS.sweeps)
+    return matrix
 
 
 def fill_rows(
@@ -199,7 +199,7 @@ def fill_rows(
     """
     empty = np.flatnonzero(matrix.sum(axis=1) < _ROUNDS.min_row_sum)
     if len(empty):
-        matrix[empty] = raise_columns(matrix, edges, nats, threads=threads)[empty]
+        matrix[empty] = raise_columns(matrix.copy(), edges, nats, threads=threads)[empty]
 
 
 def _neighbors(

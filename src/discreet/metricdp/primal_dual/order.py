@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.spaces.adjacency import Adjacency
-from discreet.core.spaces.lengths import TableLengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from discreet.core.spaces.lengths import Lengths
 
 
 def order_by_nearness(lengths: NDArray[np.int64], *, leaf: int = 8) -> NDArray[np.int64]:
@@ -62,25 +59,52 @@ def order_by_nearness(lengths: NDArray[np.int64], *, leaf: int = 8) -> NDArray[n
 
 @final
 @dataclass(frozen=True, eq=False)
+class OrderedLengths:
+    """Lengths between renumbered secrets, read from the table in the original order.
+
+    Parameters
+    ----------
+    secrets
+        ``(n,)``: original numbers of the secrets.
+    table
+        ``(n, n)`` lengths of shortest paths in stored units, in the original order.
+    """
+
+    secrets: NDArray[np.int64]
+    table: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of secrets."""
+        return len(self.secrets)
+
+    def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the lengths of the pairs ``(i[t], j[t])``, in stored units."""
+        lengths: NDArray[np.int64] = self.table[self.secrets[i], self.secrets[j]]
+        return lengths
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class OrderedProgram:
-    """A program with renumbered secrets and reports.
+    """A program with renumbered secrets and reports; costs and lengths are reordered when they are needed.
 
     Parameters
     ----------
     secrets, reports
         ``(n,)`` and ``(n_reports,)``: original numbers of the secrets and of the reports.
-    cost
-        ``(n, n_reports)``, in the new order.
-    lengths
-        ``(n, n)`` lengths of shortest paths, in the new order.
+    stated_cost
+        ``(n, n_reports)``, in the original order.
+    stated_lengths
+        ``(n, n)`` lengths of shortest paths in stored units, in the original order.
     homes
         ``(n_reports,)``: home of each report, in the new order.
     """
 
     secrets: NDArray[np.int64]
     reports: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    lengths: NDArray[np.int64]
+    stated_cost: NDArray[np.float64]
+    stated_lengths: NDArray[np.int64]
     homes: NDArray[np.int64]
 
     @staticmethod
@@ -89,20 +113,23 @@ class OrderedProgram:
     ) -> OrderedProgram:
         """Renumber secrets by nearness, and reports by their homes.
 
-        `cost` is ``(n, k)``, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. Copies all of them: ``O(n^2 + n
-        k)``.
+        `cost` is ``(n, k)``, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. ``O(n^2)``.
         """
         secrets = order_by_nearness(lengths)
         place = np.empty(len(secrets), dtype=np.int64)
         place[secrets] = np.arange(len(secrets))
         reports = np.argsort(place[homes], kind="stable")
-        return OrderedProgram(
-            secrets,
-            reports,
-            cost[np.ix_(secrets, reports)],
-            lengths[np.ix_(secrets, secrets)],
-            place[homes[reports]],
-        )
+        return OrderedProgram(secrets, reports, cost, lengths, place[homes[reports]])
+
+    @property
+    def cost(self) -> NDArray[np.float64]:
+        """Costs ``(n, n_reports)`` in the new order, a copy."""
+        return self.stated_cost[np.ix_(self.secrets, self.reports)]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Lengths ``(n, n)`` of shortest paths in the new order, a copy."""
+        return self.stated_lengths[np.ix_(self.secrets, self.secrets)]
 
     def renumber(self, edges: Adjacency) -> Adjacency:
         """Return constraints with secrets in the new order, a copy; a sort."""
@@ -117,9 +144,9 @@ class OrderedProgram:
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the costs of some secrets and reports."""
-        return self.cost[np.ix_(secrets, reports)]
+        return self.stated_cost[np.ix_(self.secrets[secrets], self.reports[reports])]
 
     @property
-    def source(self) -> Lengths:
+    def source(self) -> OrderedLengths:
         """Lengths between the secrets."""
-        return TableLengths(self.lengths)
+        return OrderedLengths(self.secrets, self.stated_lengths)

@@ -110,9 +110,10 @@ class Tile(TileState):
         blocks, n = len(self.S), len(self.secrets)
         self.X0, self.G = aligned_zeros(self.X.shape), aligned_zeros(self.X.shape)
         self.X0[:] = self.X
-        self.L, self.L0, self.best_multipliers = (
-            aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK)) for _ in range(3)
+        self.L, self.L0 = (
+            aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK)) for _ in range(2)
         )
+        self.drop_best()
         self.sums, self.moved = np.zeros(n), np.zeros(2)
         self.small = self.shrink.astype(np.float32)
         # Steps need none of these.
@@ -159,8 +160,9 @@ class Tile(TileState):
         raised = raise_columns(self.matrix(), self.edges, -np.log(self.shrink))
         units = new_units(before, raised, self.local)
         change = unit_changes(units / before)
-        for table in (self.L, self.best_multipliers):
-            convert_multipliers(table, change, self.edges.pairs)
+        convert_multipliers(self.L, change, self.edges.pairs)
+        if len(self.best_multipliers):
+            convert_multipliers(self.best_multipliers, change, self.edges.pairs)
         self.X /= change
         self._measure(units)
 
@@ -271,6 +273,8 @@ class TiledIterate:
         self.weight, self.row_sum_target = 4.0, 1.0
         self.weights, self.target = _FIRST_WEIGHT_LIMITS, math.inf
         self.best = -math.inf
+        self.kept_at, self.kept_factor = -1, 1.0
+        """Number of steps after which the best multipliers were those of the point, and their factor."""
         self.least_gain = 0.0
         """Least relative rise of the bound for which other multipliers become the best ones."""
         self.count = self.age = self.restarts = 0
@@ -418,11 +422,35 @@ class TiledIterate:
         them were taken and their bound is the best. `aside` restarts at the point before, and returns to it after them,
         with one more table of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
         """
-        state, points = self, []
-        if aside:
-            # The anchor is the point after a restart, so that it needs no copy.
-            self.move_anchor(pool)
-            state, points = copy.copy(self), [(t.X.copy(), t.L.copy()) for t in self.tiles]
+        if not aside:
+            self._polish(self, steps, pool, is_late)
+            return
+        # The anchor is the point after a restart, so that it needs no copy.
+        self.move_anchor(pool)
+        state, points = copy.copy(self), [(tile.X.copy(), tile.L.copy()) for tile in self.tiles]
+        is_best, before = self.kept_at == self.count, self.best
+        if is_best:
+            # The copy of the point has the best multipliers, too.
+            self.drop_best()
+        try:
+            self._polish(state, steps, pool, is_late)
+        finally:
+            for tile, (X, L) in zip(self.tiles, points, strict=True):
+                np.copyto(tile.X, X)
+                np.copyto(tile.L, L)
+                tile.set_anchor()
+            if is_best and self.best == before:
+                self.keep(self.kept_factor, pool)
+            self.kept_at = -1
+
+    def _polish(
+        self,
+        state: TiledIterate,
+        steps: int,
+        pool: ThreadPoolExecutor | None,
+        is_late: Callable[[], bool],
+    ) -> None:
+        """Take the steps of :meth:`polish` with `state`, which shares the tiles and may be this one."""
         for tile in state.tiles:
             tile.X[:] = 0.0
         state.move_anchor(pool)
@@ -433,10 +461,11 @@ class TiledIterate:
         if state.count == steps:
             state.update_best(pool)
             self.best = state.best
-        for tile, (X, L) in zip(self.tiles, points, strict=False):
-            np.copyto(tile.X, X)
-            np.copyto(tile.L, L)
-            tile.set_anchor()
+
+    def drop_best(self) -> None:
+        """Free the memory of the best multipliers, if they are listed or can be computed again."""
+        for tile in self.tiles:
+            tile.drop_best()
 
     def update_best(self, pool: ThreadPoolExecutor | None) -> float:
         """Return the bound of the multipliers, times the best factor, and store them if it is the best so far.
@@ -447,7 +476,8 @@ class TiledIterate:
         at = int(values.argmax())
         if values[at] > self.best + self.least_gain * max(self.best, 0.0):
             self.best = float(values[at])
-            self.keep(_BOUND_FACTORS[at], pool)
+            self.kept_at, self.kept_factor = self.count, _BOUND_FACTORS[at]
+            self.keep(self.kept_factor, pool)
         return float(values[at])
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
@@ -486,10 +516,4 @@ class TiledIterate:
 
     def keep(self, factor: float, pool: ThreadPoolExecutor | None) -> None:
         """Store the multipliers, times a factor, as the best ones of each tile, negative ones as 0. Linear."""
-
-        def copy(t: int) -> None:
-            tile = self.tiles[t]
-            np.maximum(tile.L, np.float32(0.0), out=tile.best_multipliers)
-            tile.best_multipliers *= np.float32(factor)
-
-        self.for_each_tile(pool, copy)
+        self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor))
