@@ -453,8 +453,7 @@ def _with_persons(
     if person is None:
         return guarantee, published, ()
     claimed = KAnonymity(guarantee.k, guarantee.quasi_identifiers, "person")
-    persons = tuple(meaning_codes(published, person).tolist())
-    return claimed, left_out(published, [person]), persons
+    return claimed, left_out(published, [person]), tuple(meaning_codes(published, person).tolist())
 
 
 def _read(
