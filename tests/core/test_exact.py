@@ -20,6 +20,8 @@ from discreet.core.exact import (
     float_floor,
     log_ceil,
     log_floor,
+    root_above,
+    root_below,
     to_fraction,
 )
 from discreet.core.printed import at_least, at_most, decimal, decimal_up
@@ -210,3 +212,14 @@ def test_the_ceiling_of_zero_has_no_sign() -> None:
     """A channel with one secret was said to achieve an epsilon of -0."""
     assert str(float_ceil(Fraction(0))) == "0.0"
     assert at_most(float_ceil(Fraction(0))) == "0"
+
+
+@given(st.fractions(min_value=0, max_value=10**9))
+def test_bounds_on_a_square_root_enclose_it_within_a_unit(x: Fraction) -> None:
+    assert root_below(x) ** 2 <= x < root_above(x) ** 2
+    assert root_above(x) - root_below(x) == Fraction(1, 2**60)
+
+
+@pytest.mark.parametrize("root", [0, 1, 7, Fraction(3, 4)])
+def test_the_square_root_of_a_square_is_exact_from_below(root: Fraction) -> None:
+    assert root_below(Fraction(root) ** 2) == root

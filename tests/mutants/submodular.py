@@ -168,8 +168,8 @@ MUTANTS = (
     Mutant(
         "the root over one draw",
         "submodular/accounting.py",
-        find="root_up(2 * draws * log) * loss",
-        replace="root_up(2 * log) * loss",
+        find="root_above(2 * draws * log) * loss",
+        replace="root_above(2 * log) * loss",
         breaks="advanced composition as misprinted: without the number of draws under the root",
         tests=(
             "tests/submodular/test_choice_accounting.py::test_printed_advanced_composition_is_off_by_four_orders_of_magnitude",

@@ -353,6 +353,22 @@ def log_above(x: Fraction) -> Fraction:
     return Fraction(log_ceil(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 
+def root_below(x: Fraction) -> Fraction:
+    """Largest multiple of ``2^-60`` that is at most the square root of ``x``, which is not negative.
+
+    Examples
+    --------
+    >>> root_below(Fraction(2)) ** 2 <= 2 < root_above(Fraction(2)) ** 2
+    True
+    """
+    return Fraction(math.isqrt(math.floor(x * (1 << 120))), 1 << 60)
+
+
+def root_above(x: Fraction) -> Fraction:
+    """Smallest multiple of ``2^-60`` that exceeds the square root of ``x``, which is not negative."""
+    return root_below(x) + Fraction(1, 1 << 60)
+
+
 def float_floor(x: Fraction) -> float:
     """Largest float that is at most ``x``; minus infinity below the range of floats, the largest float above it.
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
-from discreet.core.exact import FRACTIONAL_BITS, exp_above
+from discreet.core.exact import exp_above, root_above
 from discreet.core.guarantee import ApproxDP, ZeroConcentratedDP, cautions
 from discreet.core.statements import state
 
@@ -98,9 +98,7 @@ def guess_about_a_person(guarantee: DPGuarantee) -> str:
         # The total variation is at most the square root of rho / 2 and that of 1 - e^-rho.
         rho = min(guarantee.rho, _LARGEST)
         least = min(rho / 2, 1 - 1 / exp_above(rho))
-        scaled = math.floor(least * 4**FRACTIONAL_BITS)
-        root = Fraction(math.isqrt(scaled) + 1, 2**FRACTIONAL_BITS)
-        right = (1 + min(root, Fraction(1))) / 2
+        right = (1 + min(root_above(least), Fraction(1))) / 2
     else:
         right = _right(guarantee.epsilon, getattr(guarantee, "delta", Fraction(0)))
     question = _QUESTIONS[guarantee.neighbors]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.core.calculus import implies, to_approx_dp
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_above, log_above
+from discreet.core.exact import exp_above, log_above, root_above, root_below
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.problem import AccountLine
 
@@ -101,7 +101,7 @@ def advanced(draws: int, loss: Fraction, delta: Fraction, neighbors: str) -> App
     5.3
     """
     log = log_above(1 / delta)
-    epsilon = draws * loss**2 / 2 + root_up(2 * draws * log) * loss
+    epsilon = draws * loss**2 / 2 + root_above(2 * draws * log) * loss
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
 
@@ -250,7 +250,7 @@ def _largest(
             exact = guarantee.epsilon / count
             return exact if proves(exact) else None
         case ZeroConcentratedDP():
-            exact = short_down(root_down(8 * guarantee.rho / count))
+            exact = short_down(root_below(8 * guarantee.rho / count))
             low = guarantee.rho
         case ApproxDP():
             exact = guarantee.epsilon / count
@@ -276,23 +276,6 @@ def _largest(
         else:
             high = middle
     return low
-
-
-def root_down(x: Fraction) -> Fraction:
-    """Largest multiple of ``2^-60`` that is at most the square root of x."""
-    return _root(x, up=False)
-
-
-def root_up(x: Fraction) -> Fraction:
-    """Return an upper bound on the square root of x, a multiple of ``2^-60`` and at most ``2^-59`` above it."""
-    return _root(x, up=True)
-
-
-def _root(x: Fraction, *, up: bool, bits: int = 60) -> Fraction:
-    """Return a bound on the square root of x from below, or from above, with `bits` fractional bits."""
-    scaled = x * (1 << 2 * bits)
-    root = math.isqrt(math.ceil(scaled)) + 1 if up else math.isqrt(math.floor(scaled))
-    return Fraction(root, 1 << bits)
 
 
 def short_down(x: Fraction) -> Fraction:

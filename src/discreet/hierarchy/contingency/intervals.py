@@ -21,7 +21,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.core.exact import log_ceil
+from discreet.core.exact import log_ceil, root_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,18 +31,6 @@ _MAX_ARGUMENT = 1023 * math.log(2)
 
 ROUND_UP = 1 + 1e-9
 """Sums of at most 2^30 positive terms and a few operations more, in floats, are right up to this factor."""
-
-
-def whole_root(square: Fraction) -> Fraction:
-    """Return an upper bound on the square root that exceeds it by at most 2^-59.
-
-    Examples
-    --------
-    >>> 0 <= whole_root(Fraction(2)) ** 2 - 2 < Fraction(1, 1 << 30)
-    True
-    """
-    scaled = (square.numerator << 120) // square.denominator + 1
-    return Fraction(math.isqrt(scaled) + 1, 1 << 60)
 
 
 def half_width(
@@ -81,7 +69,7 @@ def half_width(
     tail = Fraction(log_ceil(2 / (1 - interval), bits), 1 << bits)
     kinds = [(float(b), float(top) * ROUND_UP) for b, top in steepest if top]
     if not kinds:
-        return whole_root(2 * variance * tail)
+        return root_above(2 * variance * tail)
     v, level = float(variance) * ROUND_UP, float(tail) * ROUND_UP
     limit = min(min(1 / b, _MAX_ARGUMENT) / top for b, top in kinds)
     ideal = math.sqrt(2 * level / v)

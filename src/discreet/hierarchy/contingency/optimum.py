@@ -42,6 +42,8 @@ class FrameLimits(NamedTuple):
     """Kinds of leaves up to which a bound is searched: each step takes a time that grows with their cube."""
     max_measured: int = 128
     """Marginals that may be measured, at most, where all parts of the asked ones are tried."""
+    max_kinds_of_starts: int = 40
+    """Kinds of regions up to which shares for Laplace noise are searched from several starting points."""
     min_cell_share: float = 1e-3
     """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
     min_share: float = 1e-3
@@ -156,19 +158,30 @@ def _searched(
     allowed: Floats,
     fixed: Floats | None,
 ) -> Floats:
-    """Return the best shares ``(kinds, measured)`` without small ones, within the constraints; two runs of the search.
+    """Return the best shares ``(kinds, measured)`` that are found, within the constraints.
 
-    `bound` holds prices, weights and a bound; `allowed` is 0 where nothing may be measured, and `fixed` the parts of
-    levels, or ``None``.
+    For Laplace noise there are several local optima where the largest variance or a constraint decides: up to 40 kinds
+    of regions the search begins with all marginals, with the asked ones and with what is best for Gaussian noise. The
+    least loss is taken, that of equal parts of the asked ones among them. At most five runs of the search.
 
-    `program` is the loss and its caps, `measured` the marginals that may be measured.
+    Parameters
+    ----------
+    program
+        The loss and its caps.
+    measured
+        Marginals that may be measured.
+    bound
+        Prices, weights and a lower bound of the loss.
+    allowed
+        ``(kinds, measured)``: 0 where nothing may be measured.
+    fixed
+        ``(kinds,)``: the parts of levels, or ``None``.
     """
     prices, pushes, least = bound
-    start = allowed
-    # The first run only finds which shares are small.
-    for patience in (40, 150):
-        shares = best_shares(
-            program,
+
+    def run(stated: Program, start: Floats, patience: int) -> Floats:
+        return best_shares(
+            stated,
             measured,
             prices,
             pushes,
@@ -177,8 +190,27 @@ def _searched(
             least=least,
             patience=patience,
         )
-        start = _without_small(program.kinds, shares, SHARE_GRAINS[program.residuals is not None])
-    return _within_caps(program, measured, shares, allowed, fixed)
+
+    # The first run only finds which shares are small.
+    grain = SHARE_GRAINS[program.residuals is not None]
+    first = _without_small(program.kinds, run(program, allowed, 40), grain)
+    found = [run(program, first, 150)]
+    several = program.loss == "worst" or math.isfinite(program.caps)
+    asked = _equal_parts(program, measured, allowed)
+    if program.squared and several and len(allowed) <= LIMITS.max_kinds_of_starts:
+        gaussian = replace(program, squared=False, caps=math.sqrt(program.caps))
+        convex = _without_small(program.kinds, run(gaussian, allowed, 40), grain)
+        found += [run(program, asked, 150), run(program, convex, 150)]
+    if program.squared and fixed is None:
+        found.append(asked)
+    kept = [_within_caps(program, measured, one, allowed, fixed) for one in found]
+
+    def rank(shares: Floats) -> tuple[bool, float]:
+        spread = _spread(program, measured, shares)
+        beyond = bool((spread[program.weights > 0] > program.caps).any())
+        return beyond, program.value(spread)
+
+    return min(kept, key=rank)
 
 
 def _spread(program: Program, measured: tuple[Marginal, ...], shares: Floats) -> Floats:
@@ -305,30 +337,38 @@ def _within_caps(
 
     The last mixture, equal parts, is returned even if it exceeds a cap. `allowed` is 0 where nothing may be measured.
     """
-    kinds = program.kinds
     if not math.isfinite(program.caps):
         return shares
     targets = program.weights > 0
-    naive = np.zeros_like(shares)
+    naive = _equal_parts(program, measured, allowed)
+    base = program.bought(measured)
+    for step in range(41):
+        part = (step / 40) ** 2
+        mixed = (1 - part) * shares + part * naive
+        spread = program.spread(program.precision(mixed, base))[0] @ program.entry.T
+        if fixed is not None or (spread[targets] <= program.caps).all():
+            return mixed
+    return mixed
+
+
+def _equal_parts(program: Program, measured: tuple[Marginal, ...], allowed: Floats) -> Floats:
+    """Return equal shares ``(kinds, measured)`` of the asked tables, or with residuals the precision that these give.
+
+    `allowed` is 0 where nothing may be measured.
+    """
+    targets = program.weights > 0
+    naive = np.zeros_like(allowed)
     if program.residuals is None:
         for at, q in enumerate(program.targets):
             naive[:, measured.index(q)] = targets[:, at]
     else:
-        # The same precision of each interaction.
         naive = targets @ program.within(program.targets)
         if program.domain.full in measured:
             at = measured.index(program.domain.full)
             naive -= naive[:, at : at + 1] * (np.arange(len(measured)) != at)
         naive = naive / program.bought(measured).diagonal()
-    naive /= max(kinds.down(naive.sum(axis=1)).max(), 1)
-    base = program.bought(measured)
-    for step in range(41):
-        part = (step / 40) ** 2
-        mixed = (1 - part) * shares + part * naive * (allowed > 0)
-        spread = program.spread(program.precision(mixed, base))[0] @ program.entry.T
-        if fixed is not None or (spread[targets] <= program.caps).all():
-            return mixed
-    return mixed
+    naive /= max(program.kinds.down(naive.sum(axis=1)).max(), 1)
+    return np.asarray(naive * (allowed > 0))
 
 
 def _with_cells(

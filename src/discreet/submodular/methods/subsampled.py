@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_below, log_below, to_fraction
+from discreet.core.exact import exp_below, log_below, root_below, to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.randomness import bernoulli_exps
-from discreet.submodular.accounting import root_down, short_down
+from discreet.submodular.accounting import short_down
 from discreet.submodular.draws.growing import GreedyDraws
 from discreet.submodular.method import DrawPlan
 from discreet.submodular.problem import AccountLine
@@ -148,7 +148,7 @@ def _pure_epsilon(guarantee: DPGuarantee, *, max_denominator_bits: int = 31) -> 
     So the coins of all records are drawn in numbers of one machine word.
     """
     if isinstance(guarantee, ZeroConcentratedDP):
-        return short_down(root_down(2 * guarantee.rho))
+        return short_down(root_below(2 * guarantee.rho))
     epsilon = guarantee.epsilon
     long = epsilon.denominator.bit_length() > max_denominator_bits
     return short_down(epsilon) if long else epsilon
