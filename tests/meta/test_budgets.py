@@ -96,8 +96,11 @@ def test_no_figure_is_above_its_budget_or_well_below_and_code_is_not_denser() ->
     assert mean <= MAX_TOKENS_PER_LINE
 
 
-MAX_TOKENS_PER_LINE = 9.5
-"""Mean number of tokens of a code line beyond which lines were joined rather than removed."""
+MAX_TOKENS_PER_LINE = 9.55
+"""Mean number of tokens of a code line beyond which lines were joined rather than removed.
+
+It was 9.5 while modules listed their names, one or two tokens a line; without these lists the same code has 9.535.
+"""
 
 
 def test_lines_are_not_longer() -> None:

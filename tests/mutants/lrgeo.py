@@ -26,8 +26,8 @@ MUTANTS = (
     Mutant(
         "a boolean is an integer on the wire",
         "lrgeo/messages.py",
-        find="if isinstance(value, bool) or not isinstance(value, int):",
-        replace="if not isinstance(value, int):",
+        find="if isinstance(version, bool) or not isinstance(version, int):",
+        replace="if not isinstance(version, int):",
         breaks="the client takes what the server refuses",
         tests=(
             "tests/service/test_messages.py::test_both_readers_take_and_refuse_the_same_messages",

@@ -166,9 +166,9 @@ def nearest_rows(
     counts, n_nearest = np.diff(points.first), max(1, min(k - 1, points.n - 1))
     nearest, apart = nearest_points(points.arrays, begin, stop, n_nearest)
     rows = np.column_stack([counts[begin:stop], np.where(nearest >= 0, counts[nearest], 0)])
-    enough = np.argmax(np.cumsum(rows, axis=1) >= k, axis=1)
+    last = np.argmax(np.cumsum(rows, axis=1) >= k, axis=1)
     distances = np.column_stack([np.zeros(stop - begin), apart])
-    return nearest, distances[np.arange(stop - begin), enough]
+    return nearest, distances[np.arange(stop - begin), last]
 
 
 def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:

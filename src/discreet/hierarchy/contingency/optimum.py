@@ -194,23 +194,23 @@ def _searched(
     # The first run only finds which shares are small.
     grain = SHARE_GRAINS[program.residuals is not None]
     first = _without_small(program.kinds, run(program, allowed, 40), grain)
-    found = [run(program, first, 150)]
+    shares = [run(program, first, 150)]
     several = program.loss == "worst" or math.isfinite(program.caps)
-    asked = _equal_parts(program, measured, allowed)
+    equal = _equal_parts(program, measured, allowed)
     if program.squared and several and len(allowed) <= LIMITS.max_kinds_of_starts:
         gaussian = replace(program, squared=False, caps=math.sqrt(program.caps))
         convex = _without_small(program.kinds, run(gaussian, allowed, 40), grain)
-        found += [run(program, asked, 150), run(program, convex, 150)]
+        shares += [run(program, equal, 150), run(program, convex, 150)]
     if program.squared and fixed is None:
-        found.append(asked)
-    kept = [_within_caps(program, measured, one, allowed, fixed) for one in found]
+        shares.append(equal)
+    candidates = [_within_caps(program, measured, one, allowed, fixed) for one in shares]
 
     def rank(shares: Floats) -> tuple[bool, float]:
         spread = _spread(program, measured, shares)
         beyond = bool((spread[program.weights > 0] > program.caps).any())
         return beyond, program.value(spread)
 
-    return min(kept, key=rank)
+    return min(candidates, key=rank)
 
 
 def _spread(program: Program, measured: tuple[Marginal, ...], shares: Floats) -> Floats:

@@ -74,7 +74,7 @@ class Mondrian:
         tried: NDArray[np.int64],
         k: int,
     ) -> NDArray[np.int64]:
-        """Cut each open part in its column; return how many columns of each part, old and new, were tried in vain.
+        """Return how many columns of each part, old and new, were tried in vain, after a cut of each open part.
 
         `labels` ``(n,)`` are changed in place: the upper side of a cut is a new part. The others are ``(parts,)``.
         Strict: the median goes below, or above where that alone leaves k rows on each side. A sort.

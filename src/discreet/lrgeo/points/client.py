@@ -168,7 +168,7 @@ class PointClient:
 def refuse_weaker(claim: MetricDP | None, accepts: MetricDP, between: str) -> None:
     """Raise CertificateError for a claim whose epsilon per kilometer is above the accepted one's.
 
-    `claim` holds for any two of what `between` names, points or places; ``None`` where there is none for all of them.
+    `claim` is about any two points or places, which `between` names; ``None`` where there is none for all of them.
     InvalidProblemError if `accepts` is no metric guarantee, or has a radius or another unit than kilometers and meters.
     """
     instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")

@@ -412,12 +412,12 @@ class _Run:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
             merged = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=np.float64)
-            mended = mend_over_all_pairs(
+            private = mend_over_all_pairs(
                 merged, nats, delta, threads=threads, is_late=self._is_late
             )
             del nats
             cost = near.cost
-            table, _ = rename_columns(mended, cost)
+            table, _ = rename_columns(private, cost)
             upper = float((cost * table).sum())
         else:
             delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-9)

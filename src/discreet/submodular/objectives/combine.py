@@ -122,7 +122,7 @@ class FromRecords(Objective):
         return _Reached(numbers, np.zeros(len(numbers), dtype=np.int64), ())
 
     def gain_at(self, state: _Reached, element: int, kind: int) -> int:
-        """Return the sum of the rises of what records have reached: one call a record."""
+        """Return the sum of the rises of all records; one call a record."""
         return int((self.extended(state, element, kind).values - state.values).sum())
 
     def extended(self, state: _Reached, element: int, kind: int) -> _Reached:
