@@ -327,7 +327,7 @@ def test_lazy_thinning_refreshes_bounds_without_changing_the_law() -> None:
     def run(bits: RandomBits) -> tuple[int, int]:
         state = objective.start()
         drawer = LazyThinning(state, Fraction(1, 2), bits)
-        drawer._bounds_of(np.arange(4))
+        drawer._bounds[:], drawer._known[:] = state.gains(np.arange(4)), True
         state.add(0)
         return drawer.draw(np.array([1, 2, 3]))
 

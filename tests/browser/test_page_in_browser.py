@@ -32,7 +32,7 @@ from service.running import in_thread, mechanism, region
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.service.page import Message, Receive, Send
+    from discreet.web.asgi import Message, Receive, Send
 
 pytestmark = pytest.mark.browser
 

@@ -560,10 +560,10 @@ def test_a_broken_step_is_found_before_anything_is_published(
     monkeypatch.setattr(large_steps, "split_parts", plain)
 
     def lossy(space: Any, number: int) -> None:
-        deal = large_steps._Groups.deal
+        deal = large_steps._deal
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
-                large_steps._Groups, "deal", lambda me, frame, *rest: deal(me, frame[1:], *rest)
+                large_steps, "_deal", lambda out, frame, *rest: deal(out, frame[1:], *rest)
             )
             large_steps.finish(space, number)
 

@@ -108,6 +108,19 @@ class LinearModel:
         check(self._highs.changeRowsBounds(m, every, low, high), "change the sides of rows")
         self._program = self._program._with(row_lower=low, row_upper=high)  # noqa: SLF001 - see there
 
+    def set_column_bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Replace both bounds of all variables in place, ``(n,)`` or one number each; equal bounds fix a variable.
+
+        Raises InvalidProblemError as :func:`read_box`.
+
+        `lower` and `upper` are in the units of the variables, and may be infinite.
+        """
+        n = self._program.n_variables
+        low, high = read_box(lower, upper, n, ("lower", "upper"))
+        every = np.arange(n, dtype=np.int32)
+        check(self._highs.changeColsBounds(n, every, low, high), "change the bounds of variables")
+        self._program = self._program._with(lower=low, upper=high)  # noqa: SLF001 - see there
+
     def solve(self, **options: Any) -> LPSolution:  # noqa: ANN401 - the options of `solve`
         """Solve the program as it stands; options, return value and errors as in :func:`discreet.core.lp.solve`.
 

@@ -190,10 +190,9 @@ def work(  # noqa: PLR0917 - the parts of one search
     counted = rounds is not None or limits.left == math.inf
     budget = math.inf
     if counted and rounds is None:
+        share = 1.0 if wanted is None else LOCAL.untimed_share_under_demands
         each = max(LOCAL.untimed_work_per_class * len(state.size), LOCAL.untimed_work_per_k * k)
-        budget = each * sum(union.work for union in unions)
-        if wanted is not None:
-            budget *= LOCAL.untimed_share_under_demands
+        budget = share * each * sum(union.work for union in unions)
     portion = budget / (LOCAL.untimed_cycles * len(unions)) if counted else 20_000.0
     large = LOCAL.max_microseconds_per_call_untimed < portion < math.inf
     if counted:
