@@ -287,6 +287,33 @@ def test_states_and_rules_come_back_from_json() -> None:
     assert State.from_dict(json.loads(json.dumps(State().to_dict()))) == State()
 
 
+OLD = {
+    "mechanism": "7f",
+    "epoch": 4,
+    "day": 0,
+    "report": [1.5, 0.5],
+    "spent_today": "2",
+    "spent_in_all": "2",
+}
+"""As version 1 wrote a state."""
+
+
+def test_a_state_of_an_earlier_version_is_read_and_says_what_it_does_not_know() -> None:
+    state = State.from_dict({**OLD, "pinned": []})
+    assert state.report == (1.5, 0.5)
+    assert state.spent_in_all == 2
+    assert state.source == Source()
+    again, state = locate(CLIENT, state, (0.2, 0.2), 3600 * 4, epochs=Epochs(3600))
+    assert (again, state.source) == ((1.5, 0.5), Source())
+    _, state = locate(CLIENT, state, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600))
+    assert state.spent_in_all == 4
+    assert state.source.guarantee == CLIENT.mechanism.guarantee
+    pinned = State.from_dict({**OLD, "pinned": [[0, [1.5, 0.5]]]})
+    with pytest.raises(InvalidProblemError, match="or of an old version"):
+        locate(CLIENT, pinned, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600))
+    assert pin(CLIENT, pinned, (0.2, 0.2), 3600 * 5, epochs=Epochs(3600)).spent_in_all == 4
+
+
 def test_states_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InvalidProblemError):
         State(spent_today=Fraction(2), spent_in_all=Fraction(1))

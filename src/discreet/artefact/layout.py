@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.artefact.implicit import AnchoredArtefact
-    from discreet.core.outcome import Anonymization, Design, Provenance, PublicInput, Release
+    from discreet.core.outcome import Provenance, PublicInput
 
 FORMAT = "discreet.artefact"
 SCHEMA_VERSION = 1
@@ -154,10 +153,8 @@ def head(kind: str) -> dict[str, Any]:
     return {"format": FORMAT, "schema_version": SCHEMA_VERSION, "kind": kind}
 
 
-def claims(
-    made: Design[Any, Any] | Release[Any] | Anonymization[Any, Any] | AnchoredArtefact, field: str
-) -> dict[str, Any]:
-    """Return guarantee, certificate and provenance as plain values.
+def claims(made: Any, field: str) -> dict[str, Any]:  # noqa: ANN401 - any outcome
+    """Return guarantee, certificate and provenance of an outcome as plain values.
 
     Raises InvalidProblemError with `field` as its name for a certificate that failed.
     """

@@ -319,7 +319,9 @@ def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
     snapping = _snapping(client)
     if state.region != snapping.mechanism.region.digest:
         expected = "pinned places of this server's region; pin them anew with --pin"
-        raise InvalidProblemError("state", expected, "those of another region")
+        raise InvalidProblemError(
+            "state", expected, "those of another region, or of an old version"
+        )
     return snapping
 
 

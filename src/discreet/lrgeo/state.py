@@ -17,6 +17,9 @@ from discreet.core.guarantee import MetricDP, guarantee_from_dict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_UNKNOWN = "unknown"
+"""The region of places that an earlier version pinned, which did not write it down."""
+
 
 @final
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Source:
     mechanism
         Its digest; empty where it is not known.
     guarantee
-        What it claimed; ``None`` where it is not known.
+        What it claimed; ``None`` where it is not known, which an earlier version did not store.
 
     Examples
     --------
@@ -136,7 +139,7 @@ class State:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> State:
-        """Read what :meth:`to_dict` wrote.
+        """Read what :meth:`to_dict` wrote, here or in an earlier version, which did not say what drew a report.
 
         Raises
         ------
@@ -145,9 +148,12 @@ class State:
         InvalidProblemError
             For entries of other types.
         """
-        report, pinned = data["report"], data["pinned"]
+        report, pinned, region = data["report"], data["pinned"], data.get("region", "")
+        if "source" not in data:
+            pinned = [[place, shown, Source().to_dict()] for place, shown in pinned]
+            region = _UNKNOWN if pinned else ""
         return cls(
-            Source.from_dict(data["source"]),
+            Source.from_dict(data["source"]) if "source" in data else Source(),
             _number(data["epoch"]),
             _number(data["day"]),
             None if report is None else _pair(report),
@@ -155,7 +161,7 @@ class State:
             to_fraction(data["spent_in_all"], "spent_in_all"),
             {int(place): _pair(shown) for place, shown, _ in pinned},
             {int(place): Source.from_dict(source) for place, _, source in pinned},
-            str(data["region"]),
+            str(region),
         )
 
 

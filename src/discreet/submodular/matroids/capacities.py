@@ -24,19 +24,18 @@ if TYPE_CHECKING:
 
 
 class CapacityMatroid(Matroid):
-    """Sets with at most so many elements of each of some groups, which are nested or disjoint.
+    """Sets with at most so many elements of each of some groups, which are nested or disjoint."""
 
-    Attributes
-    ----------
-    limits
-        Elements of each group, and its capacity; smaller groups first.
-    """
-
-    limits: tuple[tuple[NDArray[np.int64], int], ...]
+    _limits: tuple[tuple[NDArray[np.int64], int], ...]
     _innermost: NDArray[np.int64]
     """Number of the smallest group of each element, -1 for none."""
     _outer: list[int]
     """Number of the next larger group around each group, -1 for none."""
+
+    @property
+    def limits(self) -> tuple[tuple[NDArray[np.int64], int], ...]:
+        """Elements of each group, and its capacity; smaller groups first."""
+        return self._limits
 
     def start(self) -> IndependentSet:
         """Return a new independent set without elements; linear in the elements of all groups."""
@@ -62,10 +61,10 @@ class CapacityMatroid(Matroid):
 class _Within(IndependentSet):
     def __init__(self, matroid: CapacityMatroid) -> None:
         super().__init__(matroid)
-        self._of = matroid
-        self._left = [capacity for _, capacity in matroid.limits]
+        self._of, self._limits = matroid, matroid.limits
+        self._left = [capacity for _, capacity in self._limits]
         self._free = np.ones(matroid.n_elements, dtype=np.bool_)
-        for group, capacity in matroid.limits:
+        for group, capacity in self._limits:
             if not capacity:
                 self._free[group] = False
 
@@ -78,7 +77,7 @@ class _Within(IndependentSet):
         for number in self._of.groups_of(element):
             self._left[number] -= 1
             if not self._left[number]:
-                self._free[self._of.limits[number][0]] = False
+                self._free[self._limits[number][0]] = False
 
 
 @final
@@ -113,8 +112,20 @@ class UniformMatroid(CapacityMatroid):
         self.rank = count(rank, "rank")
         if self.rank > self.n_elements:
             raise InvalidProblemError("rank", f"at most {self.n_elements}", rank)
-        self.limits = ((np.arange(self.n_elements), self.rank),)
-        self._innermost, self._outer = np.zeros(self.n_elements, dtype=np.int64), [-1]
+
+    @property
+    def limits(self) -> tuple[tuple[NDArray[np.int64], int], ...]:
+        """The ground set, listed when it is asked for, and the rank."""
+        return ((np.arange(self.n_elements), self.rank),)
+
+    def groups_of(self, element: int) -> Iterator[int]:
+        """Yield 0, the number of the ground set."""
+        del element
+        yield 0
+
+    def is_independent(self, chosen: Iterable[int]) -> bool:
+        """Return whether a set has at most ``rank`` elements; raise InvalidProblemError for an unknown element."""
+        return len(self.check(chosen)) <= self.rank
 
     def _facts(self) -> str:
         return f"{self.n_elements} {self.rank}"
@@ -178,7 +189,7 @@ class PartitionMatroid(CapacityMatroid):
         self.n_elements = len(self.labels)
         self.rank = int(np.minimum(sizes, self.capacities).sum())
         groups = np.split(np.argsort(self.labels, kind="stable"), np.cumsum(sizes)[:-1])
-        self.limits = tuple(zip(groups, self.capacities.tolist(), strict=True))
+        self._limits = tuple(zip(groups, self.capacities.tolist(), strict=True))
         self._innermost, self._outer = self.labels, [-1] * len(groups)
 
     def _facts(self) -> str:
@@ -230,7 +241,7 @@ class LaminarMatroid(CapacityMatroid):
         self.capacities: tuple[int, ...] = tuple(limits[g] for g in order)
         for group in self.groups:
             group.setflags(write=False)
-        self.limits = tuple(zip(self.groups, self.capacities, strict=True))
+        self._limits = tuple(zip(self.groups, self.capacities, strict=True))
         self._innermost, self._outer = np.full(self.n_elements, -1), [-1] * len(read)
         inside = self._innermost.copy()
         for g, group in enumerate(self.groups):
