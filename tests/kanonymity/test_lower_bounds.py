@@ -211,6 +211,7 @@ def test_what_is_enumerated_finds_multipliers_that_overpay() -> None:
     assert truth.overpaid(honest) <= 1e-12
     assert truth.overpaid(honest + 1e-6) > 1e-9
     fresh = DualBound(problem, k, suppressed=False)
+    fresh._look_at_nearest()
     assert truth.overpaid(fresh.model.solve().x[fresh.points.of_row]) > 0.01
 
 
