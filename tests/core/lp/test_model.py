@@ -53,11 +53,13 @@ def test_the_program_of_a_model_is_what_one_would_have_built() -> None:
     model.add_rows(extra, [-INF, 0.5], [1, 1])
     model.add_rows(np.zeros((0, 5)), 0, 0)
     model.set_row_bounds(-INF, 2)
+    model.set_column_bounds([0.5, 0, 0, 0, 0], [0.5, 2, 2, 2, 2])
     rebuilt = LinearProgram(
         packing(4, 5, 0).cost,
         np.vstack([packing(4, 5, 0).matrix.toarray(), extra]),
         row_upper=2,
-        upper=1,
+        lower=[0.5, 0, 0, 0, 0],
+        upper=[0.5, 2, 2, 2, 2],
     )
     program = model.program
     for name in ("cost", "row_lower", "row_upper", "lower", "upper"):
@@ -130,6 +132,7 @@ CHANGES: list[tuple[str, Callable[[LinearModel], Any], str]] = [
     ("a tiny entry", lambda m: m.add_rows([[1, 1e-12]], 0, 1), "matrix"),
     ("sides of other rows", lambda m: m.add_rows([[1, 1]], [0, 0], 1), "lower"),
     ("sides that cross", lambda m: m.set_row_bounds(1, 0), "lower"),
+    ("bounds that are no numbers", lambda m: m.set_column_bounds(0, np.nan), "upper"),
     ("sides that are no numbers", lambda m: m.set_row_bounds(0, np.nan), "upper"),
 ]
 
