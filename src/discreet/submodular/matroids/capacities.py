@@ -115,7 +115,7 @@ class UniformMatroid(CapacityMatroid):
 
     @property
     def limits(self) -> tuple[tuple[NDArray[np.int64], int], ...]:
-        """The ground set, listed when it is asked for, and the rank."""
+        """One group, all elements, with its capacity, the rank; ``O(n_elements)`` at each call."""
         return ((np.arange(self.n_elements), self.rank),)
 
     def groups_of(self, element: int) -> Iterator[int]:
