@@ -42,9 +42,14 @@ def test_travel_that_is_no_distance_is_refused(way: float) -> None:
 
 def test_targets_make_another_mechanism_and_the_prior_counts() -> None:
     guarantee = MetricDP(2, "km")
-    plain = design(GRID, guarantee, method="one-step", scope="places")
+    plain = design(GRID, guarantee, method="tails-and-hub", scope="places")
     aimed = design(
-        GRID, guarantee, targets=[0, 24], weights=[0.25, 0.75], method="one-step", scope="places"
+        GRID,
+        guarantee,
+        targets=[0, 24],
+        weights=[0.25, 0.75],
+        method="tails-and-hub",
+        scope="places",
     )
     assert aimed.problem is not None
     assert np.allclose(aimed.problem.loss, travel_loss(GRID.travel, [0, 24], [0.25, 0.75]))
@@ -69,8 +74,8 @@ def test_places_on_the_sphere_that_are_no_grid() -> None:
 def test_steps_are_told_and_named() -> None:
     told: list[Progress] = []
     made = design(GRID, MetricDP(4, "km"), gap=0.2, on_progress=told.append, scope="places")
-    assert [step.stage for step in told] == ["closed-form", "one-step", "two-steps", "bound"]
-    assert made.provenance.method in {"closed-form", "anchored"}
+    assert [step.stage for step in told] == ["closed-form", "tails-and-hub", "tails", "bound"]
+    assert made.provenance.method in {"closed-form", "tails-and-hub"}
     assert len(made.provenance.method_trace) == 4
     assert "25 places" in repr(made)
 
@@ -97,7 +102,7 @@ def test_tails_alone_always_work() -> None:
 
 
 def test_a_radius_binds_near_pairs_and_says_what_follows_for_all() -> None:
-    made = design(GRID, MetricDP(2, "km", "0.5"), method="one-step", scope="places")
+    made = design(GRID, MetricDP(2, "km", "0.5"), method="tails-and-hub", scope="places")
     scope = made.guarantee.scope
     assert isinstance(scope, Scope)
     assert scope.all_pairs_epsilon is not None
@@ -121,7 +126,7 @@ def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.Mon
     with pytest.raises(LimitReachedError):
         design(region, MetricDP(1, "km"), gap=0.1, scope="places")
     with pytest.raises(InvalidProblemError, match="tails"):
-        design(region, MetricDP(1, "km"), method="one-step", scope="places")
+        design(region, MetricDP(1, "km"), method="tails-and-hub", scope="places")
     with pytest.raises(InvalidProblemError, match="5120"):
         design(region, MetricDP(1, "km"), targets=[0], scope="places")
     mechanism = Mechanism.from_design(made)
@@ -154,7 +159,7 @@ def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
     ("method", "told"),
     [
         ("closed-from", "got 'closed-from'; the nearest is 'closed-form'"),
-        ("magic", "one of closed-form, one-step, tails, three-steps, two-steps, got 'magic'$"),
+        ("magic", "one of closed-form, tails, tails-and-hub, got 'magic'$"),
         (Tails, "got the class Tails; write Tails"),
         (3.5, "got float$"),
     ],

@@ -1,12 +1,12 @@
 r"""The design of a mechanism for a region: one for everybody, published whole, so that nothing is ever uploaded.
 
-It is the sound counterpart of the program that [QLPSX24]_ solves for each user anew. A report's column is free within
-a radius of its own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so
-that the promise holds between any two places, for every user. The result is a few integers for each place.
+It is the sound counterpart of the program that [QLPSX24]_ solves for each user anew. A report's column falls off
+as :math:`e^{-\epsilon d}` from its own place; one program makes all columns at once, so that the promise holds between
+any two places, for every user. The result is a few integers for each place.
 
-The radius follows a public rule, which looks at nobody's data: first radius 0 (the solution of :math:`Ty = 1`, where
-it is not negative), then balls of one and of two steps around each place, until time is up; the best candidate that
-passes the verifier is kept. Very many places have columns without balls, with one global set of scales.
+The public rule, which looks at nobody's data: the solution of :math:`Ty = 1`, where it is not negative; then tails with
+the best heights, and the rest of each row to one report; then tails with nearly equal row totals. The best candidate
+that passes the verifier is kept. Very many places have the last alone.
 
 Proposes; checked by `discreet.lrgeo.verify.verify`.
 """
@@ -43,7 +43,7 @@ from discreet.metricdp import Problem
 from discreet.metricdp.part import PartLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.candidates import Made, Method
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table_design import LatticeDesign
-
-_FALLBACK_METHOD = "tails"
-"""What always works, and is tried where nothing else did, or for very many places."""
 
 
 @final
@@ -199,7 +196,7 @@ def design(
         For every point ``"noise"``, one noise for all points whose outcomes are named by reports; or ``"table"``, a
         row of weights for each control point of a net. ``None`` makes the first, and the second too where its table is
         small, and takes whichever loses less.
-        For places an instance such as ``Balls(2.0)``, or a name of
+        For places an instance such as ``Hub()``, or a name of
         :data:`discreet.lrgeo.methods.METHODS`; ``None`` tries several.
     spacing
         For every point: the side of cells, in the unit; by default a small part of one over epsilon.
@@ -283,8 +280,10 @@ def design(
     if chosen is not None:
         search.attempt(METHODS.name_of(chosen), chosen, only=True)
     else:
-        for name in _methods(region.K):
-            search.attempt(name, METHODS[name].make())
+        # For more places no other channel is verified.
+        few = region.K <= MAX_PLACES_FOR_TRIPLES
+        for name in ("closed-form", "tails-and-hub", "tails") if few else ("tails",):
+            search.attempt(name, METHODS[name].make(), only=name == "tails")
     if gap is not None:
         search.bound(gap)
     return search.outcome(gap, throw=throw)
@@ -348,11 +347,10 @@ class _Search:
     def attempt(self, name: str, method: Method, *, only: bool = False) -> None:
         """Compute a candidate of `method`, verify it, and keep it if it loses least; the trace says how it went.
 
-        With `only` a candidate that fails the verifier raises CertificateError, as that of the fallback, tails,
-        always does. Once there is a mechanism, tails are not tried, nor is anything after the time limit. The cost is
-        that of the method and of :func:`discreet.lrgeo.verify`.
+        With `only` a candidate that fails the verifier raises CertificateError. Once there is a mechanism, nothing is
+        tried after the time limit. The cost is that of the method and of :func:`discreet.lrgeo.verify`.
         """
-        if self.best is not None and (name == _FALLBACK_METHOD or time.perf_counter() > self.stop):
+        if self.best is not None and time.perf_counter() > self.stop:
             return
         limits = PartLimits(seconds_left(self.stop), self.threads)
         made = method.propose(self.region.space, self.problem, self.guarantee, limits)
@@ -362,7 +360,7 @@ class _Search:
         certificate = verify(made.channel, self.guarantee, totals_share=made.totals_share)
         if not certificate.passed:
             self.trace.append(f"{name}: did not pass the verifier.")
-            if only or name == _FALLBACK_METHOD:
+            if only:
                 certificate.raise_for_failure()
             return
         upper = None if self.problem is None else expected_loss(made.channel, self.problem)
@@ -486,17 +484,3 @@ def _bind(region: Region, guarantee: MetricDP) -> MetricDP:
         all_pairs_epsilon *= Fraction(math.ceil((stretch or Fraction(1)) * 10**12), 10**12)
     scope = Scope(space.digest, space.n, all_pairs_epsilon)
     return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
-
-
-def _methods(n: int, *, most_for_two_steps: int = 500) -> Iterator[str]:
-    """List the methods to run, in order of cost: for many places tails alone, since no other is verified there.
-
-    Balls of two steps, which lose some parts in a thousand less, are tried for up to `most_for_two_steps` places.
-    """
-    if n > MAX_PLACES_FOR_TRIPLES:
-        yield _FALLBACK_METHOD
-        return
-    yield from ("closed-form", "one-step")
-    if n <= most_for_two_steps:
-        yield "two-steps"
-    yield _FALLBACK_METHOD

@@ -17,17 +17,7 @@ METHODS = Methods(
                 "closed_form:ClosedForm",
                 "anchors from the matrix of the exponential mechanism, solved at once",
             ),
-            (
-                "one-step",
-                "balls:Balls",
-                "a program in which reports within one spacing have weights of their own",
-            ),
-            (
-                "two-steps",
-                "balls:two_steps",
-                "the same with two spacings: slower, and some parts in a thousand better",
-            ),
-            ("three-steps", "balls:three_steps", "the same with three spacings"),
+            ("tails-and-hub", "hub:Hub", "tails with the best heights, the rest to one report"),
             ("tails", "tails:Tails", "rows computed on demand, for any number of places"),
         )
     ],

@@ -38,9 +38,9 @@ class _Limits(NamedTuple):
     """Limit on the programs, each with the rows violated by the last heights: two or three were enough for words, six
     to eight for maps of 225 places."""
 
-    violation: float = 1e-4
-    """Largest violation of a row, as a probability. With 1e-7 ten families of 225 secrets had the same loss to four
-    digits after the repair, which corrects it."""
+    excess: float = 1e-4
+    """Largest violation of a ratio of rests, relative to one minus its factor: tails lose as large a part of their
+    heights in the end."""
 
     coefficients: int = 4_500_000
     """Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
@@ -91,98 +91,101 @@ class TailsAndHub:
         A dense linear program of n rows and n_reports variables by the dual simplex method, then some rounds with at
         most n more rows and a warm start: .1 to .9 CPU seconds for 225 secrets.
         """
-        from discreet.core.lp.program import HIGHS
-
         if part.n < 2:
             return None
-        stop = None if limits.solving is None else clock() + limits.solving
         decay = np.exp(-part.nats(part.paths))
-        tails = decay[:, part.places]
         hub = int(part.cost.sum(axis=0).argmin())
-        gain = (tails * (part.cost - part.cost[:, hub, None])).sum(axis=0)
-        # A report that is no better than the hub has height 0 in an optimal channel.
-        used = np.flatnonzero(gain < 0)
-        # HiGHS drops small coefficients.
-        allowed = (
-            _LIMITS.coefficients
-            if limits.seconds is not None
-            else _LIMITS.coefficients_without_time_limit
-        )
-        if int((tails[:, used] > HIGHS.small_matrix_value).sum()) > allowed:
+        found = best_heights(decay, part.places, part.cost, part.cost[:, hub], limits)
+        if found is None:
             return None
-        del tails
-        heights = np.zeros(part.n_reports)
-        rounds = 0
-        if len(used):
-            heights[used], rounds = self._heights(
-                decay[:, part.places[used]], gain[used], decay, stop, limits.threads
-            )
+        heights, rounds = found
         matrix = decay[:, part.places] * heights
         matrix[:, hub] += np.maximum(1.0 - matrix.sum(axis=1), 0.0)
         count = int((heights > 0).sum())
         note = f"{count} exponential tails and a hub, by {rounds} linear programs."
         return Candidate("tails-and-hub", matrix, None, note, {"tails": count})
 
-    @staticmethod
-    def _heights(
-        tails: NDArray[np.float64],
-        gain: NDArray[np.float64],
-        decay: NDArray[np.float64],
-        stop: float | None,
-        threads: int,
-    ) -> tuple[NDArray[np.float64], int]:
-        """Return the heights ``(k,)`` that minimize ``gain @ heights`` or the best so far, and the number of programs.
 
-        `tails` ``(n, k)`` is the table of tails, `gain` ``(k,)`` the change of the loss for a height of 1, negative;
-        `decay` ``(n, n)`` is ``e^-nats``; `stop` is in seconds of the clock, ``None`` for no limit. Up to eight linear
-        programs, the first of n rows, each later one with up to n rows more, on `threads` threads; the best so far is
-        returned where these or the time end. LimitReachedError or SolverError if the first program is not solved.
-        """
-        from discreet.core.lp import LinearModel, LinearProgram
-        from discreet.core.lp.program import HIGHS
+def best_heights(
+    decay: NDArray[np.float64],
+    places: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    rest_cost: NDArray[np.float64],
+    limits: PartLimits,
+) -> tuple[NDArray[np.float64], int] | None:
+    """Return the heights of exponential tails for which the loss is least, and the number of programs solved.
 
-        matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
-        each = np.arange(len(tails))
-        model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
-        del matrix
-        heights = np.zeros(len(gain))
-        for number in range(1, _LIMITS.rounds + 1):
-            remaining = None if stop is None else max(0.0, stop - clock())
-            try:
-                answer = model.solve(method="simplex", time_limit=remaining, threads=threads)
-            except (LimitReachedError, SolverError):
-                if number == 1:
-                    raise
-                return heights, number - 1
-            solution = np.maximum(answer.x, 0.0)
-            rest = 1.0 - tails @ solution
-            # For each secret the source whose rest requires most of it.
-            required = decay * rest[:, None]
-            source = required.argmax(axis=0)
-            target = np.flatnonzero(required[source, each] - rest > _LIMITS.violation)
-            if not len(target):
-                return solution, number
-            # The best of all rounds, so that more time gives no larger loss.
-            shrunk = _shrink_heights(solution, tails, decay)
-            heights = min(heights, shrunk, key=lambda one: float(gain @ one))
-            factor = decay[source[target], target]
-            rows = tails[target] - factor[:, None] * tails[source[target]]
-            rows[np.abs(rows) <= HIGHS.small_matrix_value] = 0.0
-            model.add_rows(rows, -np.inf, 1.0 - factor)
-        return heights, _LIMITS.rounds
+    Parameters
+    ----------
+    decay
+        ``(n, n)``: ``e^-nats`` between secrets.
+    places
+        ``(k,)``: secret at the center of each tail.
+    cost
+        ``(n, k)``: ``p_i c_ik`` of the report that each tail stands for.
+    rest_cost
+        ``(n,)``: the same of the report that gets the rest of each row.
+    limits
+        Seconds and threads of the programs.
 
+    Returns
+    -------
+    heights : ndarray
+        ``(k,)``; the best so far if time or rounds end.
+    rounds : int
+        Linear programs solved: up to eight, the first of n rows, each later one with up to n rows more. ``None`` in
+        place of both if the first has too many coefficients.
 
-def _shrink_heights(
-    heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Multiply `heights` ``(k,)`` by the largest factor, at most 1, with which the rest of the rows keeps its ratios.
-
-    `tails` is ``(n, k)``, `decay` ``(n, n)`` is ``e^-nats``; returns new heights. ``O(n k + n^2)``. With heights t a
-    the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for ``t <= (1 - e_ij) / (1 -
-    e_ij + v)``.
+    Raises
+    ------
+    LimitReachedError, SolverError
+        If the first program is not solved.
     """
-    rest = 1.0 - tails @ heights
-    violation = np.maximum(decay * rest[:, None] - rest, 0.0)
-    room = 1.0 - decay
-    factor = np.divide(room, room + violation, out=np.ones_like(room), where=violation > 0)
-    return heights * float(factor.min())
+    from discreet.core.lp import LinearModel, LinearProgram
+    from discreet.core.lp.program import HIGHS
+
+    stop = None if limits.solving is None else clock() + limits.solving
+    gain = (decay[:, places] * (cost - rest_cost[:, None])).sum(axis=0)
+    # A report that is no better than the hub has height 0 in an optimal channel.
+    used = np.flatnonzero(gain < 0)
+    heights = np.zeros(len(places))
+    if not len(used):
+        return heights, 0
+    tails, gain = decay[:, places[used]], gain[used]
+    # HiGHS drops small coefficients.
+    matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
+    allowed = (
+        _LIMITS.coefficients
+        if limits.seconds is not None
+        else _LIMITS.coefficients_without_time_limit
+    )
+    if np.count_nonzero(matrix) > allowed:
+        return None
+    # Secrets that are this near count as farther apart, lest a rounding error shrinks all tails.
+    room, each = np.maximum(1.0 - decay, 1e-9), np.arange(len(tails))
+    model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
+    del matrix
+    for number in range(1, _LIMITS.rounds + 1):
+        remaining = None if stop is None else max(0.0, stop - clock())
+        try:
+            answer = model.solve(method="simplex", time_limit=remaining, threads=limits.threads)
+        except (LimitReachedError, SolverError):
+            if number == 1:
+                raise
+            return heights, number - 1
+        solution = np.maximum(answer.x, 0.0)
+        rest = 1.0 - tails @ solution
+        # With heights t a the rest is (1 - t) + t r, which keeps the ratio of a pair for t <= 1 / (1 + excess).
+        excess = (decay * rest[:, None] - rest) / room
+        source = excess.argmax(axis=0)
+        shrunk = solution / (1.0 + excess.max())
+        # The best of all rounds, so that more time gives no larger loss.
+        heights[used] = min(heights[used], shrunk, key=lambda one: float(gain @ one))
+        target = np.flatnonzero(excess[source, each] > _LIMITS.excess)
+        if not len(target):
+            return heights, number
+        factor = decay[source[target], target]
+        rows = tails[target] - factor[:, None] * tails[source[target]]
+        rows[np.abs(rows) <= HIGHS.small_matrix_value] = 0.0
+        model.add_rows(rows, -np.inf, 1.0 - factor)
+    return heights, _LIMITS.rounds
