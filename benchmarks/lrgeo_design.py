@@ -28,7 +28,7 @@ from discreet.lrgeo.points.verify import verify as verify_points
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LOSSES = {(10, "0.5"): 2.5672, (10, "1"): 1.5487, (20, "0.5"): 3.2411, (20, "1"): 1.7203}
+LOSSES = {(10, "0.5"): 2.5940, (10, "1"): 1.5628, (20, "0.5"): 3.2961, (20, "1"): 1.7286}
 """What must not grow, in km."""
 
 

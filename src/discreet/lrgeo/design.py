@@ -244,7 +244,7 @@ def design(
     >>> from discreet.lrgeo import Region
     >>> region = Region.from_grid(5, 5, cell="0.5", unit="km")
     >>> design(region, MetricDP(2, "km"), targets=[0, 12], scope="places")
-    RegionDesign(25 places, loss 0.3132 km, certified)
+    RegionDesign(25 places, loss 0.3163 km, certified)
     >>> made = design(region, MetricDP(2, "km"), targets=[0, 12])
     >>> made.upper < 0.35, "any two points of the region" in str(made.guarantee)
     (True, True)

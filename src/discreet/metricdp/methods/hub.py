@@ -38,9 +38,11 @@ class _Limits(NamedTuple):
     """Limit on the programs, each with the rows violated by the last heights: two or three were enough for words, six
     to eight for maps of 225 places."""
 
-    excess: float = 1e-4
-    """Largest violation of a ratio of rests, relative to one minus its factor: tails lose as large a part of their
-    heights in the end."""
+    added_loss: float = 1e-4
+    """Part of the loss that the scaling of heights may add; no rows are added up to it."""
+
+    excess: float = 1e-6
+    """Violation, in parts of a row, that is in the tolerance of the solver."""
 
     coefficients: int = 4_500_000
     """Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
@@ -181,7 +183,9 @@ def best_heights(
         shrunk = solution / (1.0 + excess.max())
         # The best of all rounds, so that more time gives no larger loss.
         heights[used] = min(heights[used], shrunk, key=lambda one: float(gain @ one))
-        target = np.flatnonzero(excess[source, each] > _LIMITS.excess)
+        gained = -float(gain @ solution)
+        negligible = _LIMITS.added_loss * (float(rest_cost.sum()) / max(gained, 1e-300) - 1.0)
+        target = np.flatnonzero(excess[source, each] > max(negligible, _LIMITS.excess))
         if not len(target):
             return heights, number
         factor = decay[source[target], target]
