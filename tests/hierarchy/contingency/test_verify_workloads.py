@@ -271,14 +271,30 @@ def test_laplace_shares_lose_at_most_what_each_start_gives(
     assert found <= min(least) * 1.01
 
 
-def test_groups_of_regions_bring_the_largest_error_near_its_bound() -> None:
-    counties = [("NY", str(at)) for at in range(400)]
-    counties += [(state, str(at)) for state in "ABCDEFGHI" for at in range(5)]
+@pytest.mark.parametrize(
+    "regions",
+    [
+        {"NY": 400, **dict.fromkeys("ABCDEFGHI", 5)},
+        {"NY": 40, "TX": 90, **dict.fromkeys("ABCDEFGHIJKLMNOPQRST", 1)},
+    ],
+    ids=["one state has most counties", "most states have none"],
+)
+def test_groups_of_regions_bring_the_largest_error_near_its_bound(regions: dict[str, int]) -> None:
+    paths = [
+        (state, str(at)) if many > 1 else (state,)
+        for state, many in regions.items()
+        for at in range(many)
+    ]
     options: Any = {"domain": LISTED, "workload": "sex, cells", "loss": "worst"}
-    plain = plan(counties, unit(ADDED), columns=["state", "county"], **options)
-    groups = [(str(state == "NY"), state, county) for state, county in counties]
-    options["workload_levels"] = "1,0.001,1,1"
-    made = plan(groups, unit(ADDED), columns=["(group)", "state", "county"], **options)
+    plain = plan(paths, unit(ADDED), columns=["state", "county"], **options)
+    cuts = [(16, 256), (4, 16, 64, 256)]
+    groups = [
+        (*(f"{sum(regions[path[0]] >= one for one in row)}" for row in cuts), *path)
+        for path in paths
+    ]
+    options["workload_levels"] = "1,0.001,0.001,1,1"
+    columns = ["(sixteens)", "(fours)", "state", "county"]
+    made = plan(groups, unit(ADDED), columns=columns, **options)
     assert plain.proved is not None
     assert made.proved is not None
     assert plain.proved.most > 1.05 * plain.proved.linear
