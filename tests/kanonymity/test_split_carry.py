@@ -14,7 +14,7 @@ from discreet.kanonymity.candidate import SearchLimits, audit
 from discreet.kanonymity.methods import split_carry
 from discreet.kanonymity.methods.initial import Initial
 from discreet.kanonymity.methods.local_search import LocalSearch
-from discreet.kanonymity.methods.split_carry import BubbleCarry, SplitCarry, solve_rows
+from discreet.kanonymity.methods.split_carry import SplitCarry, solve_rows
 from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Problem
 from kanonymity.tables import fars, mixed, numeric
@@ -93,41 +93,18 @@ def test_a_solver_that_loses_more_is_not_believed() -> None:
     assert problem.loss_of(labels) <= problem.loss_of(good) + 1e-9
 
 
-@pytest.mark.parametrize("n", [4, 11, 12, 13, 40])
-@pytest.mark.parametrize("k", [2, 3])
-def test_bubbles_end_with_all_rows_in_classes_of_k(n: int, k: int) -> None:
-    problem = mixed(n, n)
-    found = BubbleCarry(rows=9, keep=2).solve(problem, k, SearchLimits())
-    assert audit(found.labels, k).passed
-    assert found.labels.min() == 0
 
 
-@pytest.mark.parametrize("keep", [1, 2, 5])
-def test_bubbles_leave_no_fewer_than_k_rows_behind(keep: int) -> None:
-    """A block of 2k rows has two classes: were both kept, up to k - 1 rows would stand alone at the end."""
-    for n in range(3, 12):
-        problem = numeric(np.random.default_rng(n).integers(0, 50, (n, 2)).astype(float))
-        labels = BubbleCarry(rows=6, keep=keep).solve(problem, 3, SearchLimits()).labels
-        assert np.bincount(labels).min() >= 3
 
 
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        lambda: SplitCarry(1),
-        lambda: BubbleCarry(keep=0),
-        lambda: BubbleCarry(rows=5).solve(fars(), 3, SearchLimits()),
-    ],
-)
-def test_nonsense_is_refused(attempt: Any) -> None:
+def test_nonsense_is_refused() -> None:
     with pytest.raises(InvalidProblemError):
-        attempt()
+        SplitCarry(1)
 
 
 def test_fewer_rows_than_k_are_infeasible() -> None:
-    for method in (SplitCarry(), BubbleCarry()):
-        with pytest.raises(InfeasibleError):
-            method.solve(fars(), 21, SearchLimits())
+    with pytest.raises(InfeasibleError):
+        SplitCarry().solve(fars(), 21, SearchLimits())
 
 
 @pytest.mark.jit
@@ -150,8 +127,7 @@ def test_sub_problems_tell_what_is_published_and_what_is_carried() -> None:
     assert sorted(published) == list(range(20))
 
 
-@pytest.mark.parametrize("method", [SplitCarry(2), BubbleCarry(rows=9, keep=2)])
-def test_no_block_is_solved_once_the_time_is_up(method: Any, monkeypatch: Any) -> None:
+def test_no_block_is_solved_once_the_time_is_up(monkeypatch: Any) -> None:
     """At 20,000 rows the blocks went on for twelve times the limit: each is small, and they are thousands."""
     problem = numeric(np.random.default_rng(4).integers(0, 9, (90, 3)).astype(float))
 
@@ -159,7 +135,7 @@ def test_no_block_is_solved_once_the_time_is_up(method: Any, monkeypatch: Any) -
         raise AssertionError
 
     monkeypatch.setattr(split_carry, "optimum_of", solved)
-    found = method.solve(problem, 3, SearchLimits.within(0))
+    found = SplitCarry(2).solve(problem, 3, SearchLimits.within(0))
     audit(found.labels, 3).raise_for_failure()
     worst = problem.loss_of(Initial().solve(problem, 3, SearchLimits()).labels)
     assert problem.loss_of(found.labels) <= worst + 1e-9

@@ -18,7 +18,6 @@ _CARRY = (
 )
 
 _PROVEN = {
-    "bubble-carry": ("split_carry:BubbleCarry", "blocks of rows solved twice, shifted by half"),
     "full-domain": ("full_domain:FullDomain", "one level of generalization for each column"),
     "greedy-search": ("greedy_search:GreedySearch", "classes grown row by row: Algorithm 2"),
     "initial": ("initial:Initial", "rows sorted by variance and cut every k rows"),

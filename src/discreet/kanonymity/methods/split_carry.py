@@ -1,4 +1,4 @@
-"""Split & Carry: Algorithm 1 of [LS20]_, with a carry rule that is safe; and "bubble carry" of its future work."""
+"""Split & Carry: Algorithm 1 of [LS20]_, with a carry rule that is safe."""
 
 from __future__ import annotations
 
@@ -122,76 +122,6 @@ class SplitCarry:
             yield SubProblem(block, tuple(published), tuple(carried))
 
 
-@final
-@dataclass(frozen=True)
-class BubbleCarry:
-    """Keep the block at a fixed size: publish its few best classes, push all other rows forward.
-
-    Parameters
-    ----------
-    rows
-        P: rows of a block, at least 2k.
-    keep
-        A: classes to keep from each block, those that lose least for each of their rows; all but one at most.
-    solver
-        As for :class:`SplitCarry`.
-
-    Notes
-    -----
-    The paper names this as future work, with P = 12 and A = 2 for k = 3.
-
-    Examples
-    --------
-    >>> from discreet.kanonymity.problem import Numeric
-    >>> problem = Problem.from_columns({"age": [50, 20, 40, 21, 60, 22]}, [Numeric("age")])
-    >>> BubbleCarry(rows=4, keep=1).solve(problem, 2, SearchLimits()).labels.tolist()
-    [2, 0, 1, 0, 2, 1]
-    """
-
-    rows: int = 12
-    keep: int = 2
-    solver: Method = field(default_factory=_few_rounds)
-
-    def __post_init__(self) -> None:
-        if self.keep < 1:
-            raise InvalidProblemError("keep", "at least one class", self.keep)
-
-    def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Solve block after block.
-
-        Each block costs what the method inside takes for it; the best classes of a block are kept, other rows go on.
-
-        Raises
-        ------
-        InvalidProblemError
-            For blocks of fewer than 2k rows.
-        """
-        require_feasible(problem.n, k)
-        if self.rows < 2 * k:
-            raise InvalidProblemError("rows", f"at least 2k = {2 * k} rows in a block", self.rows)
-        order = variance_order(problem)
-        labels = np.full(problem.n, -1, dtype=np.int32)
-        pool, n_taken, done = np.empty(0, dtype=np.int64), 0, 0
-        while True:
-            fresh = order[n_taken : n_taken + self.rows - len(pool)]
-            n_taken += len(fresh)
-            pool = np.concatenate([pool, fresh])
-            blocks_left = (problem.n - n_taken) // (self.keep * k) + 1
-            start = np.split(pool, np.cumsum(initial_sizes(len(pool), k))[:-1])
-            classes = solve_rows(problem, start, k, _share(limits, blocks_left), self.solver)
-            end = n_taken == problem.n
-            widths = [_width(problem, rows) for rows in classes]
-            # One class stays behind, so that the rows that come last are not fewer than k.
-            most = min(self.keep, len(classes) - 1)
-            committed = range(len(classes)) if end else np.argsort(widths, kind="stable")[:most]
-            for c in committed:
-                labels[classes[c]] = done
-                done += 1
-            if end:
-                return CandidateClasses(
-                    "bubble-carry", labels, note="The best classes of blocks were kept."
-                )
-            pool = pool[labels[pool] < 0]
 
 
 def solve_rows(
@@ -249,7 +179,3 @@ def _share(limits: SearchLimits, parts: int) -> SearchLimits:
     return SearchLimits.within(limits.left / max(parts, 1), gap=limits.gap)
 
 
-def _width(problem: Problem, rows: NDArray[np.int64]) -> float:
-    """Return the cost of one row of the class of some rows."""
-    part = Problem(problem.columns, problem.codes[rows], problem.loss)
-    return float(part.boxes(np.zeros(len(rows), dtype=np.int32)).costs.sum())
