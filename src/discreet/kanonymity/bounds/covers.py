@@ -33,15 +33,12 @@ class CoverTuning:
         Values of a set up to which all of its subsets are listed, and up to which all pairs are.
     max_pieces_of_intervals
         Pieces of a numeric column of which all intervals are looked at.
-    max_values_by_size
-        Values of a set of which all subsets are looked at, by how many they are.
     """
 
     max_children_listed: int = 48
     max_values_of_all_subsets: int = 6
     max_values_of_all_pairs: int = 16
     max_pieces_of_intervals: int = 1024
-    max_values_by_size: int = 64
 
 
 COVERS = CoverTuning()
@@ -64,9 +61,6 @@ class Cover:
         ``(n_cells,)`` a listed cell around each, -1 for cell 0.
     ends
         Lowest and highest position of each atom, where all intervals are looked at and cell 0 alone is listed.
-    sizes
-        ``(n_atoms,)`` costs of sets by how many values they have, where all are looked at; ``(1,)`` the most that an
-        interval costs.
     """
 
     atoms: NDArray[np.int64]
@@ -74,7 +68,6 @@ class Cover:
     costs: NDArray[np.float64]
     parent: NDArray[np.int64]
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    sizes: NDArray[np.float64] | None = None
 
     @property
     def width(self) -> int:
@@ -127,40 +120,21 @@ def parents_of(members: NDArray[np.bool_]) -> NDArray[np.int64]:
     return parent
 
 
-def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
-    """Take all cells of a column, not listed: every interval between pieces, or sets by how many values they have.
+def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover:
+    """Take all intervals between pieces of a numeric column, not listed.
 
-    Parameters
-    ----------
-    column
-        The column.
-    counts
-        ``(D,)`` rows with each code.
-
-    Returns
-    -------
-    Cover or None
-        The full cell alone, with the ends of pieces, or the costs of sets by their number of values. Nothing for
-        taxonomies, and for sets of more than `COVERS.max_values_by_size` values.
+    `counts` ``(D,)`` are the rows with each code. Returns the full cell alone, with the ends of pieces.
     """
     codes = np.flatnonzero(counts)
     atoms = np.full(len(counts), -1, dtype=np.int64)
-    weight = column.attribute.weight
-    if isinstance(column.attribute, Numeric):
-        piece = _pieces(column, codes, COVERS.max_pieces_of_intervals)
-        atoms[codes] = piece
-        first = np.searchsorted(piece, np.arange(piece[-1] + 1))
-        last = np.append(first[1:], len(codes)) - 1
-        place = column.place[codes]
-        members = np.ones((1, len(first)), dtype=np.bool_)
-        ends, sizes = (place[first], place[last]), np.array([weight])
-    elif column.is_set and len(codes) <= COVERS.max_values_by_size:
-        atoms[codes] = np.arange(len(codes))
-        members = np.ones((1, len(codes)), dtype=np.bool_)
-        ends, sizes = None, np.asarray(column.set_cost(1 + np.arange(len(codes))))
-    else:
-        return None
-    return Cover(atoms, members, sizes[-1:].astype(float), np.array([-1]), ends, sizes)
+    piece = _pieces(column, codes, COVERS.max_pieces_of_intervals)
+    atoms[codes] = piece
+    first = np.searchsorted(piece, np.arange(piece[-1] + 1))
+    last = np.append(first[1:], len(codes)) - 1
+    place = column.place[codes]
+    members = np.ones((1, len(first)), dtype=np.bool_)
+    weight = np.array([column.attribute.weight])
+    return Cover(atoms, members, weight, np.array([-1]), (place[first], place[last]))
 
 
 def _pieces(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> NDArray[np.int64]:

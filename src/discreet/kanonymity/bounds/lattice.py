@@ -39,13 +39,19 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
     inside: list[NDArray[np.bool_]] = []
     cost: list[NDArray[np.int64]] = []
     depth: list[int] = []
-    kind, low, high, set_costs = _last(covers[-1], scale)
+    low = high = np.zeros(0, dtype=np.int64)
+    ends, widest = covers[-1].ends, 0
+    if ends is not None:
+        # Rounded inwards, and costs down, by a unit more than a product's rounding can be.
+        low = np.floor(ends[0] * scale).astype(np.int64) - 1
+        high = np.floor(ends[1] * scale).astype(np.int64) + 2
+        widest = max(0, int(np.floor(covers[-1].costs[0] * scale)) - 1)
     for at, cover in zip(start.tolist(), covers, strict=False):
         below = [FIXED] * len(cover.costs)
         after = [-1] * len(cover.costs)
         # Rounded down, by a unit more than the product's rounding can be.
         paid = np.maximum(np.floor(cover.costs * scale) - 1, 0).astype(np.int64)
-        if cover.sizes is not None:
+        if cover.ends is not None:
             # What its cells cost is known where they are looked at.
             paid[:] = 0
         deep = [0] * len(below)
@@ -56,7 +62,7 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
         child += below
         following += after
         # Where no cell is inside, `below` is `FIXED`.
-        opens += below if cover.sizes is None else [WHOLE, *below[1:]]
+        opens += below if cover.ends is None else [WHOLE, *below[1:]]
         width = cover.members.shape[1]
         offset = sum(len(part) for part in inside)
         member += [offset + cell * width for cell in range(len(below))]
@@ -74,29 +80,7 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
         np.concatenate(cost),
         np.array([cover.width for cover in covers]),
         np.array(depth),
-        kind,
         low,
         high,
-        set_costs,
+        widest,
     )
-
-
-def _last(
-    cover: Cover, scale: float
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be.
-
-    Returns the kind of the last column, low and high ends ``(atoms,)``, and costs by number of values, all int64 in
-    units of ``1 / scale``; empty where the kind has none.
-    """
-    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, SETS
-
-    empty = np.zeros(0, dtype=np.int64)
-    if cover.sizes is None:
-        return LISTED, empty, empty, empty
-    sizes = np.maximum(np.floor(cover.sizes * scale) - 1, 0).astype(np.int64)
-    if cover.ends is not None:
-        low = np.floor(cover.ends[0] * scale).astype(np.int64) - 1
-        high = np.floor(cover.ends[1] * scale).astype(np.int64) + 2
-        return INTERVALS, low, high, sizes
-    return SETS, empty, empty, sizes

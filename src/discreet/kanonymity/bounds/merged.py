@@ -103,7 +103,7 @@ def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
     if cover.ends is not None:
         ends = _ends_together(cover.ends, group)
         members = np.ones((1, len(ends[0])), dtype=bool)
-        return Cover(atoms, members, cover.costs, cover.parent, ends, cover.sizes)
+        return Cover(atoms, members, cover.costs, cover.parent, ends)
     touched = np.zeros((len(cover.costs), int(group.max()) + 1), dtype=bool)
     np.logical_or.at(touched.T, group, cover.members.T)
     members, cell = np.unique(touched, axis=0, return_inverse=True)
@@ -190,9 +190,7 @@ class ValueMerging:
         if not open_columns:
             return None
         # What is looked at whole stays last: no cells of it are listed.
-        open_columns.sort(
-            key=lambda at: (self.covers[at].sizes is not None, -self.covers[at].width)
-        )
+        open_columns.sort(key=lambda at: (self.covers[at].ends is not None, -self.covers[at].width))
         shift, placed, keys = 0, [], np.zeros(len(self.keys), dtype=np.int64)
         for at in open_columns:
             keys |= self._field(at) << shift

@@ -26,11 +26,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.bounds.covers import (
-    COVERS,
-    cover_of,
-    whole_of,
-)
+from discreet.kanonymity.bounds.covers import cover_of, whole_of
 from discreet.kanonymity.bounds.lattice import bits_of, lattice_of
 from discreet.kanonymity.packed import WORD_BITS
 from discreet.kanonymity.problem import Numeric
@@ -63,9 +59,6 @@ class SharedCellsTuning:
     work_per_cell_in_shares
         Upper limit on the work for one cell of the first column, in multiples of its share of the remaining
         rows.
-    max_values_of_first_choice
-        Values of a set up to which it is preferred as the last column: sets of more values cost less for each
-        two.
     max_keys_searched_fully, mean_losses_searched
         Different rows beyond which there is one search without a time limit, up to so many times the mean loss.
         Of 1 million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the
@@ -90,7 +83,6 @@ class SharedCellsTuning:
     min_rows_looked_at: int = 200_000_000
     looks_per_cell: int = 120
     work_per_cell_in_shares: int = 2
-    max_values_of_first_choice: int = 32
     max_keys_searched_fully: int = 100_000
     mean_losses_searched: float = 1.5
     cost_units: int = 2**26
@@ -159,7 +151,7 @@ class AtomPlaces:
         column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
             cover = whole_of(column, rows) if j == last else cover_of(column, rows, k, bins)
-            if cover is not None and cover.costs.max() > 0:
+            if cover.costs.max() > 0:
                 column_covers.append((j, cover))
                 free -= bits_of(cover) if j == last else 0
         column_covers.sort(key=lambda one: (one[0] == last, -one[1].width))
@@ -181,10 +173,6 @@ class AtomPlaces:
             packed(keys, np.ascontiguousarray(codes[j], dtype=np.int32), cover.atoms, shift)
         return keys
 
-    def bits(self, columns: int) -> int:
-        """Return the number of bits of the first columns, which are dropped first."""
-        return self.covers[columns][2]
-
     def packed(
         self, keys: NDArray[np.int64], counts: NDArray[np.int64], most: int, left_out: int = 0
     ) -> Packed:
@@ -200,25 +188,19 @@ class AtomPlaces:
 
 
 def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]) -> int | None:
-    """Choose the column that comes last, all of whose cells are looked at without a list of them, or `None`.
+    """Choose the numeric column that comes last, all of whose intervals are looked at without a list, or `None`.
 
-    `counts` are the rows with each code, by column. Returns the index of the numeric column that weighs most, else of
-    the one set; of two or more sets with more values than all subsets are listed of, the one whose second value costs
-    least, few values first.
+    `counts` are the rows with each code, by column. Returns the index of the one that weighs most, of equal ones the
+    one with most values.
     """
     values = [int(np.count_nonzero(rows)) for rows in counts]
     weights = [column.attribute.weight for column in columns]
-    of_cost = [j for j, weight in enumerate(weights) if weight > 0]
-    sets = [
+    numbers = [
         j
-        for j in of_cost
-        if columns[j].is_set
-        and COVERS.max_values_of_all_subsets < values[j] <= COVERS.max_values_by_size
+        for j, weight in enumerate(weights)
+        if weight > 0 and isinstance(columns[j].attribute, Numeric)
     ]
-    sets.sort(key=lambda j: (values[j] > SHARED.max_values_of_first_choice, columns[j].set_cost(2)))
-    numbers = [j for j in of_cost if isinstance(columns[j].attribute, Numeric)]
-    numbers.sort(key=lambda j: (-weights[j], -values[j]))
-    return next(iter([*numbers, *sets] if len(sets) < 2 else sets), None)
+    return min(numbers, key=lambda j: (-weights[j], -values[j]), default=None)
 
 
 def summed(

@@ -5,8 +5,8 @@ of one cell in the present column and of fixed cells in those before it, sorted,
 cells inside its own, and then fixes its own: the column's bits are dropped, and rows that are now equal become one.
 Costs are whole numbers, so that sums are exact.
 
-The cells of the last column need not be listed: the narrowest interval, or the least set of values, that holds a row
-and k rows follows from how many rows have each value.
+The cells of the last column need not be listed if it is numeric: the narrowest interval that holds a row and k rows
+follows from how many rows have each value.
 """
 
 from __future__ import annotations
@@ -20,12 +20,9 @@ from discreet.core.jit import expanded, inlined, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LISTED, INTERVALS, SETS = range(3)
-"""What the cells of the last column are: listed, all intervals, or all sets."""
-
 FIXED, CLOSED, WHOLE = range(-1, -4, -1)
-"""What is done next with a frame, if not a cell inside it: its own cell is fixed; nothing; all cells of the last
-columns."""
+"""What is done next with a frame, if not a cell inside it: its own cell is fixed; nothing; all intervals of the
+last column."""
 
 
 class Lattice(NamedTuple):
@@ -35,9 +32,8 @@ class Lattice(NamedTuple):
     and the next inside the same, -1 for none. ``opens[cell]`` is what is done first with a frame of a cell, and `cost`
     what it costs. `width` and `depth` are the atoms of each column and how often its cells lie in one another.
 
-    By `kind` the last column is listed like the others, or has all intervals, which cost no less than
-    ``low[b] - high[a]`` from atom a to a later one b and ``sizes[0]`` at most, or all sets of values, of which s cost
-    ``sizes[s - 1]``.
+    The last column is listed like the others, or has all intervals, which cost no less than ``low[b] - high[a]`` from
+    atom a to a later one b and `widest` at most.
     """
 
     start: NDArray[np.int64]
@@ -50,10 +46,9 @@ class Lattice(NamedTuple):
     cost: NDArray[np.int64]
     width: NDArray[np.int64]
     depth: NDArray[np.int64]
-    kind: int
     low: NDArray[np.int64]
     high: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    widest: int
 
 
 @expanded
@@ -77,7 +72,7 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
     Of the shortest runs of k rows, whose ends rise together, those around an entry are neighbors, and a queue keeps
     the narrowest of them; else an interval ends at the entry, and begins where the last run before it does. Linear.
     """
-    shift, widest = end - begin, L.sizes[-1]
+    shift, widest = end - begin, L.widest
     stop, total = begin, int(N[begin])
     windows = begin
     for i in range(begin, end):
@@ -111,47 +106,6 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
         if first > begin:
             narrowest = min(narrowest, max(0, L.low[K[a]] - L.high[K[first - 1]]))
         B[a] = min(B[a], cost + narrowest)
-
-
-@expanded
-def _sets(  # noqa: PLR0917 - the arrays of one search
-    L: Lattice,
-    N: NDArray[np.int32],
-    B: NDArray[np.int32],
-    into: NDArray[np.int32],
-    begin: int,
-    end: int,
-    cost: int,
-    k: int,
-) -> None:
-    """Write into B the least cost of a set of values, that of a row among them, which k rows have.
-
-    The most frequent ones. Rows are `begin` to ``end - 1``, N their numbers; `cost` is added. `into` and B behind
-    `end` are working memory. ``O(m^2)`` for m rows.
-    """
-    m = end - begin
-    for x in range(begin, end):
-        at = x + m
-        while at > end and N[into[at - 1]] < N[x]:
-            into[at] = into[at - 1]
-            at -= 1
-        into[at] = x
-    total = 0
-    for x in range(end, end + m):
-        total += N[into[x]]
-        B[x] = total
-    for rank in range(m):
-        x = into[end + rank]
-        if N[x] >= k:
-            B[x] = min(B[x], cost)
-            continue
-        size = m
-        for s in range(2, m + 1):
-            have = B[end + s - 1] if rank < s else B[end + s - 2] + N[x]
-            if have >= k:
-                size = s
-                break
-        B[x] = min(B[x], cost + L.sizes[size - 1])
 
 
 @inlined
@@ -263,10 +217,8 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
             f[d, 5] = CLOSED
             if cut or end + (end - begin) > room:
                 _lower_costs(B, begin, end, cost)
-            elif L.kind == INTERVALS:
-                _intervals(L, K, N, B, into, begin, end, cost, k)
             else:
-                _sets(L, N, B, into, begin, end, cost, k)
+                _intervals(L, K, N, B, into, begin, end, cost, k)
         elif inner >= 0:
             f[d, 5] = L.next[inner]
             mask, base = (1 << L.bits[a]) - 1, L.member[inner]
