@@ -184,7 +184,6 @@ LOCAL: dict[str, Change | None] = {
 EXACT: dict[str, Change | None] = {
     "everything": None,
     "no cuts": replaced(f"{K}.exact.tree.violated", lambda *_: NO_CUTS),
-    "no parts": replaced(f"{K}.methods.partitioning._Search._improve", lambda _: None),
 }
 METHODS = ("TopDownfast", "TopDownstrong", "Segmentation", "GreedySearch", "SetPartitioning")
 SEARCHES: dict[str, Change | None] = {

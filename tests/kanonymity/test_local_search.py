@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from discreet.kanonymity.methods.initial import Initial
 from discreet.kanonymity.methods.local_search import LocalSearch, split_large
 from discreet.kanonymity.methods.subsets import SubsetProgram, optimum_of
 from discreet.kanonymity.problem import Numeric, Problem
-from discreet.kanonymity.search import local
 from discreet.kanonymity.search.local import unions_for
 from kanonymity.tables import fars, mixed, numeric
 
@@ -249,36 +247,6 @@ def test_unions_hold_two_classes_or_more(k: int) -> None:
     unions = unions_for(k)
     assert all(union.rows >= 2 * k and union.classes >= 2 for union in unions)
     assert [union.work for union in unions] == sorted(union.work for union in unions)
-
-
-@pytest.mark.parametrize("duplicates", [False, True])
-def test_threads_share_the_classes_and_lose_no_more(
-    monkeypatch: pytest.MonkeyPatch, *, duplicates: bool
-) -> None:
-    """Both sides of each cut are searched; rows of one point may stand on both."""
-    monkeypatch.setattr(local, "LOCAL", replace(local.LOCAL, least_rows=20))
-    rows = np.random.default_rng(3).integers(0, 3 if duplicates else 40, (60, 3)).astype(float)
-    problem = numeric(rows)
-    start = np.arange(60, dtype=np.int32) // 3
-    limits = replace(SearchLimits.within(0.6, start=start), threads=3)
-    labels = LocalSearch().solve(problem, 3, limits).labels
-    assert audit(labels, 3).passed
-    assert np.bincount(labels).max() <= 5
-    assert problem.loss_of(labels) < 0.7 * problem.loss_of(start)
-
-
-def test_sides_are_all_classes_whole_and_change_with_the_turn() -> None:
-    problem = numeric(np.random.default_rng(5).integers(0, 9, (40, 4)).astype(float))
-    labels = np.random.default_rng(6).permutation(np.repeat(np.arange(10), 4))
-    cuts = []
-    for turn in (1, 2):
-        parts = local.sides(problem, labels, 3, turn)
-        assert sorted(np.concatenate(parts).tolist()) == list(range(40))
-        for one, other in combinations(parts, 2):
-            assert not set(labels[one]) & set(labels[other])
-        assert min(map(len, parts)) >= 8
-        cuts.append([part.tolist() for part in parts])
-    assert cuts[0] != cuts[1]
 
 
 def test_where_nothing_is_lost_the_search_ends_at_once() -> None:

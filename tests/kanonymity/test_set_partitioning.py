@@ -18,7 +18,6 @@ from discreet.kanonymity.exact.columns import Pool, relax
 from discreet.kanonymity.exact.cuts import NO_CUTS, rows_of, violated
 from discreet.kanonymity.exact.pricing import Pricer
 from discreet.kanonymity.exact.tree import Listed, settle
-from discreet.kanonymity.methods import partitioning
 from discreet.kanonymity.methods.local_search import LocalSearch
 from discreet.kanonymity.methods.partitioning import SetPartitioning
 from discreet.kanonymity.methods.subsets import optimum_of
@@ -95,13 +94,6 @@ def test_a_list_that_is_too_long_is_no_proof() -> None:
     assert not short.complete
     assert len(short.costs) == 2
     assert short.lower == -np.inf
-
-
-def test_threads_find_the_same_classes() -> None:
-    problem, pi = mixed(9, 5), np.full(9, 1.5)
-    one, two = (Pricer(problem, 2, threads).price(pi, below=0.5) for threads in (1, 2))
-    assert set(map(bytes, one.classes)) == set(map(bytes, two.classes))
-    assert one.lower == pytest.approx(two.lower)
 
 
 @settings(max_examples=10, deadline=None)
@@ -289,18 +281,6 @@ def test_what_has_no_answer_is_refused() -> None:
         SetPartitioning(max_rows=3).solve(mixed(4, 0), 2, SearchLimits())
 
 
-def test_parts_of_a_larger_table_are_improved_and_bounded() -> None:
-    rows = np.random.default_rng(2).integers(0, 7, (60, 3)).astype(float)
-    problem = numeric(rows)
-    start = np.arange(60, dtype=np.int32) // 3
-    method = SetPartitioning(polish=0, neighbors=12)
-    found = method.solve(problem, 3, SearchLimits(start=start, gap=0.02))
-    loss = problem.loss_of(found.labels)
-    assert audit(found.labels, 3).passed
-    assert loss < 0.5 * problem.loss_of(start)
-    assert found.lower <= loss
-
-
 def test_a_budget_of_time_gives_up_a_search_and_no_bound() -> None:
     problem = mixed(9, 7)
     pricer = Pricer(problem, 3)
@@ -314,15 +294,3 @@ def test_the_search_proves_small_tables() -> None:
     found = search(fars(), 3)
     assert found.optimal
     assert found.loss == pytest.approx(19.266129032, abs=1e-9)
-
-
-def test_a_larger_table_is_partitioned_part_by_part_without_a_limit_too() -> None:
-    problem, k = numeric(np.random.default_rng(3).random((40, 2))), 2
-    search = partitioning._Search(SetPartitioning(neighbors=10), problem, k, SearchLimits())
-    # Classes of rows that have nothing to do with each other.
-    search.labels = np.arange(40, dtype=np.int32) % 20
-    search.loss = bad = problem.loss_of(search.labels)
-    search._improve()
-    assert search.loss < 0.5 * bad
-    assert search.loss == problem.loss_of(search.labels)
-    assert audit(search.labels, k).passed

@@ -6,7 +6,6 @@ A clock that counts how often it is looked at stands for the true one, so that n
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +36,6 @@ from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import DistinctDiversity, EntropyDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
-from discreet.kanonymity.search.local import search_shared
 from discreet.kanonymity.search.parts import SplittingTuning
 from discreet.kanonymity.search.search import search
 from kanonymity.tables import anonymize_kept as anonymize
@@ -222,30 +220,6 @@ def test_roots_that_were_not_priced_have_no_bound() -> None:
     whole = Pricer(problem, 3).price(pi)
     assert whole.complete
     assert np.isfinite(whole.lower)
-
-
-def test_threads_are_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C wakes the thread that waits; the others end at their next look, long before their time."""
-    from discreet.kanonymity.kernels.unions import NearTable
-    from discreet.kanonymity.search import local
-    from discreet.kanonymity.search.local import unions_for
-
-    problem = mixed(200)
-    start = Segmentation(1).solve(problem, 3, SearchLimits()).labels
-    points = searching_points(problem)
-    near = bound.near_points(problem, points, 4, SearchLimits())
-    table = NearTable(points.of_row, points.rows, points.first, near)
-    whole = LocalSearch(rounds=1).solve(problem, 3, SearchLimits(start=start)).labels
-
-    def pressed(solving: list[Future[Any]]) -> None:
-        assert not all(one.done() for one in solving)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(local, "wait", pressed)
-    limits = SearchLimits(deadline=time.monotonic() + 600, threads=2)
-    with pytest.raises(SearchInterrupted) as caught:
-        search_shared(problem, points, table, whole, unions_for(3), 3, limits, 1)
-    assert audit(caught.value.best, 3).passed
 
 
 def test_what_is_compiled_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

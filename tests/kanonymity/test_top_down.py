@@ -401,24 +401,6 @@ def test_an_outlier_is_left_out_of_each_kind_of_column() -> None:
         assert leave_out(problem, np.zeros(21, np.int32), 21, 3).min() == 0
 
 
-def test_threads_share_the_nodes_of_a_table_and_find_the_same_classes() -> None:
-    problem, nodes_of = stated(2_400, 5), search_parts._first_nodes
-    shared: list[int] = []
-
-    def counted(*given: Any) -> list[tuple[int, int]]:
-        nodes = nodes_of(*given)
-        shared.append(len(nodes))
-        return nodes
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(search_parts, "_first_nodes", counted)
-        alone = TopDown("strong").solve(problem, 3, SearchLimits()).labels
-        assert not shared
-        both = TopDown("strong").solve(problem, 3, SearchLimits(threads=2)).labels
-    assert shared[-1] > 4
-    assert np.array_equal(alone, both)
-
-
 def test_strong_splitting_that_has_no_time_left_keeps_what_was_found_fast() -> None:
     problem, split = stated(2_400, 5), search_parts.split_part
     fast = TopDown().solve(problem, 3, SearchLimits()).labels

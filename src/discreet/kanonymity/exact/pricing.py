@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Event
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -69,19 +67,16 @@ class Pricer:
         The table. The costs of all pairs are kept: eight bytes for each two rows.
     k
         Least class size.
-    threads
-        Roots are shared out among so many threads.
     """
 
-    def __init__(self, problem: Problem, k: int, threads: int = 1) -> None:
+    def __init__(self, problem: Problem, k: int) -> None:
         from discreet.kanonymity.kernels.pricing import all_pairs, room_for
 
         self.k, self.n = k, problem.n
         self.arrays = arrays_of(problem)
         self.apart = all_pairs(self.arrays)
-        self.threads = threads
         self.scale = max(problem.suppressed_cost, 1e-300)
-        self._rooms = [room_for(problem.n, problem.m, k) for _ in range(threads)]
+        self._room = room_for(problem.n, problem.m, k)
         # Before the first search, what a box takes in a large table.
         self._pace = 1e-4
         self._digits = problem.m + 4 * k
@@ -123,52 +118,36 @@ class Pricer:
 
         if seconds < math.inf:
             budget = min(budget, max(least_budget, int(seconds / (self.n * self._pace))))
-        began, stopped = time.perf_counter(), Event()
+        began = time.perf_counter()
         order = np.argsort(-pi, kind="stable")
         least, limits = np.full(self.n, below), limits or SearchLimits()
-
-        def search_roots(thread: int) -> _Part:
-            """Search one thread's share of the roots."""
-            roots = np.arange(thread, self.n, self.threads)
-            room = min(most // self.threads, len(roots) * each) if each else most
-            classes = np.empty((room, 2 * self.k - 1), dtype=np.int32)
-            costs, work = np.empty(room), np.zeros(3, dtype=np.int64)
-            written = searched = 0
-            for begin, stop in portions(len(roots), limits):
-                if work[2] or stopped.is_set():
-                    break
-                written += price(
-                    self.arrays,
-                    self.apart,
-                    pi,
-                    order,
-                    int(roots[begin]),
-                    int(roots[stop - 1]) + 1,
-                    self.threads,
-                    self._rooms[thread],
-                    below,
-                    budget,
-                    each,
-                    PricedClasses(classes[written:], costs[written:], least, work),
-                )
-                searched = stop
-            if searched < len(roots):
-                least[order[roots[searched:]]] = -math.inf
-                work[1] += len(roots) - searched
-            return classes[:written], costs[:written], work
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            try:
-                parts = list(pool.map(search_roots, range(self.threads)))
-            except KeyboardInterrupt:
-                stopped.set()
-                raise
-        classes = np.concatenate([part[0] for part in parts])
-        work = np.sum([part[2] for part in parts], axis=0)
+        room = min(most, self.n * each) if each else most
+        classes = np.empty((room, 2 * self.k - 1), dtype=np.int32)
+        costs, work = np.empty(room), np.zeros(3, dtype=np.int64)
+        written = searched = 0
+        for begin, stop in portions(self.n, limits):
+            if work[2]:
+                break
+            written += price(
+                self.arrays,
+                self.apart,
+                pi,
+                order,
+                begin,
+                stop,
+                self._room,
+                below,
+                budget,
+                each,
+                PricedClasses(classes[written:], costs[written:], least, work),
+            )
+            searched = stop
+        least[order[searched:]] = -math.inf
+        work[1] += self.n - searched
         self._pace = max((time.perf_counter() - began) / max(1, int(work[0])), 1e-8)
         return Pricing(
-            _rising(classes),
-            np.concatenate([part[1] for part in parts]),
+            _rising(classes[:written]),
+            costs[:written],
             self.bound(pi, least),
             complete=not each and work[1] == work[2] == 0,
             boxes=int(work[0]),
@@ -185,9 +164,6 @@ class Pricer:
         terms = (2 * self.k - 1) * (self.scale + float(np.abs(pi).max(initial=0.0)))
         slack = (self.n // self.k + 1) * self._digits * TWICE_UNIT_ROUNDOFF * terms
         return value - slack - abs(value) * TWICE_UNIT_ROUNDOFF
-
-
-_Part = tuple["NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.int64]"]
 
 
 def _rising(classes: NDArray[np.int32]) -> NDArray[np.int32]:

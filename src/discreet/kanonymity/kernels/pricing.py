@@ -241,7 +241,6 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     order: NDArray[np.int64],
     first: int,
     stop: int,
-    step: int,
     R: Room,
     below: float,
     budget: int,
@@ -250,7 +249,7 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> int:
     r"""Find classes with a reduced cost :math:`c(S) - \sum_{i \in S} \pi_i` below a number, root by root.
 
-    The roots are ``order[first]``, ``order[first + step]``, ..., at places below `stop`. A root's rows are those behind
+    The roots are ``order[first]`` to ``order[stop - 1]``. A root's rows are those behind
     it; its widest row is chosen first, then the widest of the rest. A branch ends where what all rows pay for the box
     so far, less the largest multipliers that are left, is not below the number. Exponential in k at worst.
 
@@ -263,7 +262,7 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     depth_of, size_of = np.empty(largest, dtype=np.int64), np.empty(largest, dtype=np.int64)
     paid, reduced = np.empty(largest), np.empty(len(F.costs))
     written = 0
-    for place in range(first, min(stop, n), step):
+    for place in range(first, stop):
         root = order[place]
         begin, limit, best, boxes = written, below, below, 0
         _add(A, R, 0, root)
@@ -306,7 +305,7 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         to = written
                         written += 1
                     else:
-                        for rest in range(place, n, step):
+                        for rest in range(place, n):
                             F.least[order[rest]] = -np.inf
                         F.work[2] += 1
                         return written

@@ -22,7 +22,6 @@ from discreet.kanonymity.demand import Demand, failing_classes, require_whole, w
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.local import (
     LOCAL,
-    search_shared,
     state_of,
     unions_for,
     unions_under_demands,
@@ -123,12 +122,6 @@ class LocalSearch:
         else:
             begun = split_large(problem, start, k)
             unions = unions_for(k)
-        if self._is_shared(problem, limits):
-            try:
-                labels = search_shared(problem, points, table, begun, unions, k, limits, self.seed)
-            except SearchInterrupted as interrupt:
-                raise SearchInterrupted(CandidateClasses(name, interrupt.best, note=note)) from None
-            return CandidateClasses(name, labels, note=note)
         state = state_of(problem, begun, k, limits.suppress, self.seed)
         stopped = False
         try:
@@ -143,13 +136,6 @@ class LocalSearch:
         if stopped:
             raise SearchInterrupted(candidate)
         return candidate
-
-    def _is_shared(self, problem: Problem, limits: SearchLimits) -> bool:
-        """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
-        timed = self.rounds is None and limits.left < float("inf")
-        many_rows = problem.n >= LOCAL.least_rows * limits.threads
-        plain = not limits.suppress and not self.demands
-        return timed and many_rows and limits.threads > 1 and plain
 
     def _failing(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Mark the classes that fail a demand; rows of label -1 are in none."""

@@ -7,7 +7,6 @@ rounded down; what a solver says is not believed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -48,14 +47,11 @@ class PartitioningTuning:
         Distance from the relaxation, as a part of it, in which a partition is looked for first.
     width_factor
         By how much that distance grows when nothing was found.
-    max_seconds_per_part
-        Seconds for one part of a larger table.
     """
 
     max_classes_listed: int = 200_000
     first_width_share: float = 0.004
     width_factor: float = 1.25
-    max_seconds_per_part: float = 3.0
 
 
 PARTITIONING = PartitioningTuning()
@@ -74,8 +70,6 @@ class SetPartitioning:
     ----------
     polish
         Rounds of local search for each class of the start.
-    neighbors
-        Rows of the parts of a larger table that are partitioned anew, each by this method.
     max_rows
         Rows of the largest table: the costs of all pairs are in memory, 200 megabytes for 5,000 rows.
 
@@ -97,7 +91,6 @@ class SetPartitioning:
     """
 
     polish: int = 60
-    neighbors: int = 72
     max_rows: int = 5_000
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
@@ -138,7 +131,7 @@ class _Search:
             start = GreedySearch().solve(problem, k, limits).labels
         self.labels = split_large(problem, start, k)
         self.loss = problem.loss_of(self.labels)
-        self.pricer = Pricer(problem, k, limits.threads)
+        self.pricer = Pricer(problem, k)
 
     @property
     def done(self) -> bool:
@@ -157,12 +150,8 @@ class _Search:
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
             width = PARTITIONING.first_width_share * relaxed.lower
-            self._improve()
-            while not self.done:
+            while width > 0 and not self.done:
                 width = self._look(relaxed, width)
-                if width == 0:
-                    self._improve()
-                    break
         else:
             # Fewer than 2k rows are one class, and alone rows lose nothing.
             rows = np.arange(self.problem.n, dtype=np.int32)
@@ -221,50 +210,6 @@ class _Search:
         if capped or wanted >= open_gap:
             return 0.0
         return PARTITIONING.width_factor * width
-
-    def _improve(self) -> None:
-        """Re-solve a class with its nearest classes, part after part, in place; keep what lowers the loss.
-
-        Large tables alone. Ends when a third of the time is left, when ``n // k`` parts in a row gave nothing, or
-        when the search is done.
-        """
-        if self.problem.n <= 2 * self.method.neighbors:
-            return
-        in_vain, row = 0, 0
-        reserve = self.limits.left / 3 if math.isfinite(self.limits.left) else 0.0
-        part = SetPartitioning(0, self.method.neighbors)
-        # Two thirds of the time go here; without a limit, until most classes were tried in vain.
-        while not self.done and self.limits.left > reserve and in_vain < self.problem.n // self.k:
-            classes = int(self.labels.max()) + 1
-            # The golden section spreads the places at which parts are taken.
-            row = (row + int(0.618 * self.problem.n) + 1) % self.problem.n
-            rows = self._around(int(self.labels[row]))
-            before = self.loss
-            some = replace(self.problem, codes=self.problem.codes[rows])
-            start = np.unique(self.labels[rows], return_inverse=True)[1].astype(np.int32)
-            limits = SearchLimits.within(
-                min(self.limits.left, PARTITIONING.max_seconds_per_part), start=start
-            )
-            part_labels = part.solve(some, self.k, limits).labels
-            labels = self.labels.copy()
-            labels[rows] = classes + part_labels
-            self._take(np.unique(labels, return_inverse=True)[1].astype(np.int32))
-            in_vain = 0 if self.loss < before else in_vain + 1
-
-    def _around(self, one: int) -> NDArray[np.int64]:
-        """Return the row indices of class `one` and of the classes nearest to it on average.
-
-        ``O(n)`` times its rows, and a sort.
-        """
-        order = np.argsort(self.labels, kind="stable")
-        sizes = np.bincount(self.labels)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        far = self.pricer.apart[self.labels == one].sum(axis=0)[order]
-        mean = np.add.reduceat(far, first) / sizes
-        mean[one] = -1.0
-        nearest = np.argsort(mean, kind="stable")
-        n_nearest = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
-        return np.flatnonzero(np.isin(self.labels, nearest[: max(2, n_nearest)]))
 
     def _listed(self, relaxed: Relaxed, width: float) -> Pricing:
         # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little

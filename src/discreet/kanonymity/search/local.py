@@ -1,30 +1,23 @@
-"""Local search over unions of near classes: which unions to look at, one worker's turn, and several threads at once.
-
-Kernels release the interpreter's lock, so that threads run at once; they share nothing that is written. Each has the
-classes on one side of a cut, and cuts change.
-"""
+"""Local search over unions of near classes: which unions to look at, and for how long."""
 
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
-from threading import Event
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.core.jit import clock
-from discreet.kanonymity.arrays import with_codes
-from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits, without_gaps
-from discreet.kanonymity.problem import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.arrays import Arrays, Points
+    from discreet.kanonymity.arrays import Arrays
+    from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.demand import Wanted
     from discreet.kanonymity.kernels.unions import NearTable, SearchState
+    from discreet.kanonymity.problem import Problem
 
 
 @final
@@ -40,8 +33,6 @@ class LocalSearchTuning:
         Microseconds of estimated work for one union, at most: Ctrl-C is not heard within it.
     max_microseconds_per_call_untimed
         The same as for a call, where work is counted and no clock is read, so that a run can be repeated.
-    least_rows
-        Rows for each thread below which one thread does it all.
     untimed_cycles
         Turns of each kind of union without a time limit or a number of rounds, at least.
     untimed_work_per_class, untimed_work_per_k
@@ -53,8 +44,6 @@ class LocalSearchTuning:
         less in 1.6 times the CPU seconds (18 tables of 600 and 2,000 rows, l = 3; 2026-11).
     min_gain_per_cycle
         Part of the loss that all kinds of a large table have to gain in one turn each, for another to follow.
-    cuts_per_time_limit
-        Cuts in the time that there is.
     partners_considered
         Classes next in number among which a class that fails a demand looks for a partner; methods number near
         classes alike.
@@ -65,13 +54,11 @@ class LocalSearchTuning:
     max_microseconds_per_call: float = 1e8
     max_microseconds_per_union: float = 1e6
     max_microseconds_per_call_untimed: float = 2e5
-    least_rows: int = 1_000
     untimed_cycles: int = 8
     untimed_work_per_class: int = 10
     untimed_work_per_k: int = 20
     untimed_share_under_demands: float = 0.6
     min_gain_per_cycle: float = 1e-3
-    cuts_per_time_limit: int = 8
     partners_considered: int = 1_000
     max_rows_under_demands: int = 400
     max_classes_under_demands: int = 6
@@ -175,9 +162,8 @@ def work(  # noqa: PLR0917 - the parts of one search
     k: int,
     rounds: int | None,
     limits: SearchLimits,
-    stop: Event | None = None,
 ) -> None:
-    """Improve the state in place until `rounds` (``None``: no limit) or the time is over, or `stop` is set.
+    """Improve the state in place until `rounds` (``None``: no limit) or the time is over.
 
     The kinds of `unions` take turns; without rounds and time limit the work is bounded by the number of classes.
     """
@@ -199,7 +185,7 @@ def work(  # noqa: PLR0917 - the parts of one search
         portion = min(portion, LOCAL.max_microseconds_per_call_untimed)
     turn, done, spent, before = 0, 0, 0.0, float(state.cost.sum())
     while (rounds is None or done < rounds) and spent < budget and (done == 0 or limits.left > 0):
-        if not state.cost.any() or (stop is not None and stop.is_set()):
+        if not state.cost.any():
             # Where nothing is lost, nothing can be gained.
             return
         union = unions[turn % len(unions)]
@@ -222,109 +208,3 @@ def work(  # noqa: PLR0917 - the parts of one search
             portion = min(
                 2 * portion, LOCAL.max_microseconds_per_call, max(1000.0, portion * 0.1 / took)
             )
-
-
-def search_shared(  # noqa: PLR0917 - the parts of one search
-    problem: Problem,
-    points: Points,
-    table: NearTable,
-    labels: NDArray[np.int32],
-    unions: tuple[Union, ...],
-    k: int,
-    limits: SearchLimits,
-    seed: int,
-) -> NDArray[np.int32]:
-    """Improve a partition until the time is over; return labels int32 ``(n,)`` of no larger loss.
-
-    Parameters
-    ----------
-    problem, points, table
-        The rows, and near points of each.
-    labels
-        Classes 0, 1, ... of k to 2k - 1 rows.
-    unions
-        Kinds of unions.
-    k, limits
-        As for any method; as many threads as the limits say.
-    seed
-        Where the search begins to look.
-
-    Raises
-    ------
-    SearchInterrupted
-        On Ctrl-C, with the labels by then: every thread is stopped, and its partition counts.
-    """
-    labels_now = labels.astype(np.int64)
-    each = max(limits.left / LOCAL.cuts_per_time_limit, 0.2)
-    turn, stop = 0, Event()
-    with ThreadPoolExecutor(limits.threads) as pool:
-        while limits.left > 0 and not stop.is_set():
-            turn += 1
-            parts = sides(problem, labels_now, limits.threads, turn)
-            within = SearchLimits.within(min(each, limits.left))
-
-            def one(
-                rows: NDArray[np.int64],
-                within: SearchLimits = within,
-                turn: int = turn,
-                before: NDArray[np.int64] = labels_now,
-            ) -> NDArray[np.int64]:
-                inside = without_gaps(before[rows]).astype(np.int32)
-                part = Problem(problem.columns, problem.codes[rows], problem.loss)
-                state = state_of(part, inside, k, 0, seed + turn)
-                part_points, local = _within(table, rows)
-                arrays = with_codes(points.arrays, points.arrays.codes[part_points])
-                work(arrays, local, state, None, unions, k, None, replace(within, threads=1), stop)
-                return np.asarray(state.labels)
-
-            solving = [pool.submit(one, rows) for rows in parts]
-            try:
-                wait(solving)
-            except KeyboardInterrupt:
-                stop.set()
-            classes, better = 0, np.empty_like(labels_now)
-            for rows, solved in zip(parts, solving, strict=True):
-                better[rows] = classes + without_gaps(solved.result())
-                classes = int(better[rows].max()) + 1
-            labels_now = better
-    best = labels_now.astype(np.int32)
-    if stop.is_set():
-        raise SearchInterrupted(best)
-    return best
-
-
-def sides(
-    problem: Problem, labels: NDArray[np.int64], parts: int, turn: int
-) -> list[NDArray[np.int64]]:
-    """Split the classes into `parts` parts of about equal size, across a direction that changes with `turn`.
-
-    `labels` is ``(n,)``; returns the row indices of each part that is not empty. ``O(n m)`` and a sort of classes.
-    """
-    # Multiples of the golden section are spread evenly.
-    slopes = [(turn * (1237 + 1013 * j) + 765 * j) % 2003 / 2003 - 0.5 for j in range(problem.m)]
-    sizes = [max(len(column.domain) - 1, 1) for column in problem.columns]
-    place = problem.codes @ (np.array(slopes) / np.array(sizes))
-    rows = np.bincount(labels)
-    centre = np.bincount(labels, weights=place) / np.maximum(rows, 1)
-    order = np.argsort(centre, kind="stable")
-    before = np.cumsum(rows[order]) - rows[order]
-    part = np.empty(len(rows), dtype=np.int64)
-    part[order] = np.minimum(before * parts // max(len(labels), 1), parts - 1)
-    parts_rows = [np.flatnonzero(part[labels] == side) for side in range(parts)]
-    return [side for side in parts_rows if len(side)]
-
-
-def _within(table: NearTable, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NearTable]:
-    """Return the points of `rows` ``(r,)``, and the table restricted to these rows and points, renumbered. A sort."""
-    from discreet.kanonymity.kernels.unions import NearTable
-
-    part_points, point = np.unique(table.point[rows], return_inverse=True)
-    number = np.full(len(table.near) + 1, -1, dtype=np.int32)
-    number[part_points] = np.arange(len(part_points), dtype=np.int32)
-    order = np.argsort(point, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(point, minlength=len(part_points)))])
-    # The last number, -1, stands for what is no point here.
-    near = number[table.near[part_points]]
-    return part_points, NearTable(
-        point.astype(np.int64), order.astype(np.int64), first.astype(np.int64), near
-    )

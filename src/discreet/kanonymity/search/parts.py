@@ -39,8 +39,6 @@ class SplittingTuning:
         Safety factor on the estimated seconds for the remaining rows.
     grace_seconds
         Seconds after Ctrl-C, or after a limit, in which what was begun may end.
-    min_parts_shared_by_threads
-        Parts of a table, at least, that threads share where more is tried than the best split of each node.
     strong_seconds_per_fast_second
         Times the seconds of fast splitting that strong splitting takes in most tables: 16 to 140, 30 for Adult
         (2026-11).
@@ -53,7 +51,6 @@ class SplittingTuning:
     max_rows_with_four_trials: int = 100_000
     reserve_factor: float = 1.5
     grace_seconds: float = 0.5
-    min_parts_shared_by_threads: int = 16
     strong_seconds_per_fast_second: float = 60.0
     max_trial_rows_in_haste: int = 2_000
 
@@ -153,38 +150,8 @@ def split_parts(
             rules = rules._replace(
                 trial_rows=min(rules.trial_rows, SPLITTING.max_trial_rows_in_haste)
             )
-    if limits.threads <= len(parts):
-        _split_in_threads(rows, longest_first, rules, limits, paces, stop)
-        return stop.is_set()
-    for part, pace in zip(longest_first, paces, strict=True):
-        part_rows = rows.part(*part)
-        former = None if pace is None else (part_rows.words.copy(), part_rows.bound.copy())
-        nodes = _first_nodes(part_rows, rules, limits, stop, pace)
-        paces_of_nodes = _split_in_threads(
-            part_rows, nodes, rules, limits, [pace] * len(nodes), stop
-        )
-        if former is not None and None in paces_of_nodes:
-            part_rows.words[:], part_rows.bound[:] = former
+    _split_in_threads(rows, longest_first, rules, limits, paces, stop)
     return stop.is_set()
-
-
-def _first_nodes(
-    rows: Rows, rules: Rules, limits: SearchLimits, stop: Event, pace: float | None
-) -> list[tuple[int, int]]:
-    """Split a part until its nodes are small enough for threads to share.
-
-    Return (begin, end) of nodes, the largest first.
-    """
-    work, least = _Work(rows, rules, stop), len(rows.words) // SPLITTING.min_parts_shared_by_threads
-    try:
-        while len(work.nodes) and not stop.is_set():
-            if limits.left <= SPLITTING.reserve_factor * (pace or 0.0) * len(rows.words):
-                break
-            work.split(rules, least)
-        nodes = [*work.nodes.tolist(), *work.aside.tolist()]
-    finally:
-        work.close()
-    return sorted(((begin, end) for begin, end in nodes), key=lambda node: node[0] - node[1])
 
 
 def _split_in_threads(  # noqa: PLR0917 - the parts of one run
