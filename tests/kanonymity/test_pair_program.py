@@ -82,7 +82,6 @@ def test_without_bounds_the_program_promises_less_than_nothing() -> None:
 def test_out_of_time_the_initial_solution_stands() -> None:
     found = PairProgram().solve(fars(), 3, SearchLimits.within(1e-9))
     assert audit(found.labels, 3).passed
-    assert "initial" in found.note
 
 
 def test_what_the_program_cannot_say_is_refused() -> None:

@@ -164,7 +164,6 @@ def test_without_time_there_is_a_partition_and_a_bound_that_holds() -> None:
     found = SetPartitioning().solve(fars(), 3, SearchLimits.within(1e-9))
     assert audit(found.labels, 3).passed
     assert 0 <= found.lower <= 19.266129033
-    assert "ended the proof" in found.note
 
 
 def test_branch_and_bound_needs_no_incumbent() -> None:

@@ -146,14 +146,11 @@ class CandidateClasses:
     lower
         What no k-anonymous partition of the problem without suppression loses less than; 0 where the method proves
         nothing.
-    note
-        What was done, one sentence, without anything computed from the rows.
     """
 
     method: str
     labels: NDArray[np.int32]
     lower: float = 0.0
-    note: str = ""
 
 
 @final

@@ -97,7 +97,7 @@ class FullDomain:
                 best = group[point.ravel()]
         if best is None:
             raise InfeasibleError("no level of the lattice leaves groups of k rows; lower k")
-        return CandidateClasses("full-domain", best, note="The lattice of levels was searched.")
+        return CandidateClasses("full-domain", best)
 
 
 def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:

@@ -77,14 +77,12 @@ class GreedySearch:
         require_feasible(problem.n, k)
         if self.part is not None:
             labels = self._within_parts(problem, k, limits, self.part)
-            return CandidateClasses(
-                "greedy-search", labels, note="Classes grew one after another within parts."
-            )
+            return CandidateClasses("greedy-search", labels)
         order = variance_order(problem)
         labels = grown(problem, order, k, limits, seed=-1)
         rest = order[labels[order] < 0].tolist()
         labels = assign_leftovers(problem, labels, rest, rule=self.leftovers)
-        return CandidateClasses("greedy-search", labels, note="Classes grew one after another.")
+        return CandidateClasses("greedy-search", labels)
 
     def _within_parts(
         self, problem: Problem, k: int, limits: SearchLimits, size: int

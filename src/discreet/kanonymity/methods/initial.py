@@ -47,7 +47,7 @@ class Initial:
         require_feasible(problem.n, k)
         order = variance_order(problem)
         labels = labels_of(order, initial_sizes(problem.n, k))
-        return CandidateClasses("initial", labels, note="Rows were sorted by variance and cut.")
+        return CandidateClasses("initial", labels)
 
 
 def initial_sizes(n: int, k: int) -> NDArray[np.int64]:

@@ -68,4 +68,4 @@ class KMember:
         labels = assign_leftovers(
             problem, labels, np.flatnonzero(labels < 0).tolist(), rule="increase"
         )
-        return CandidateClasses("k-member", labels, note="Classes grew from rows far apart.")
+        return CandidateClasses("k-member", labels)

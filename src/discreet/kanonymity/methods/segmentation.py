@@ -73,9 +73,7 @@ class Segmentation:
             # An order that cannot be cut to its end is of little use.
             if tried >= self.orders or limits.left <= slowest:
                 break
-        return CandidateClasses(
-            "segmentation", labels, note="Orders of rows were cut at the least cost."
-        )
+        return CandidateClasses("segmentation", labels)
 
 
 def segmented(

@@ -93,9 +93,7 @@ class SplitCarry:
             for rows in block.published:
                 labels[rows] = done
                 done += 1
-        return CandidateClasses(
-            "split-carry", labels, note="Blocks were solved, and their ends carried."
-        )
+        return CandidateClasses("split-carry", labels)
 
     def sub_problems(self, problem: Problem, k: int, limits: SearchLimits) -> Iterator[SubProblem]:
         """Yield the blocks one after another, each with the classes that it publishes and those that it carries.

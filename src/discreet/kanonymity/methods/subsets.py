@@ -54,7 +54,7 @@ class SubsetProgram:
         labels, loss = optimum_of(problem, np.arange(problem.n), k)
         # Sums of some hundred terms: below this, whatever the order of rounding.
         lower = max(0.0, loss * (1 - 1e-12) - 1e-12)
-        return CandidateClasses("subset-program", labels, lower, "All partitions were compared.")
+        return CandidateClasses("subset-program", labels, lower)
 
 
 def optimum_of(

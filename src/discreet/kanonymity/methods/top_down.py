@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import Problem
 
-NOTE = "Rows were split top-down, each node where a split gains most for what it spends."
-
 
 @final
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class TopDown:
         labels = classes_of_rows(words, rows.bound)
         if limits.suppress:
             labels = leave_out(problem, labels, k, limits.suppress)
-        candidate = CandidateClasses("top-down", labels, note=NOTE)
+        candidate = CandidateClasses("top-down", labels)
         if interrupted:
             raise SearchInterrupted(candidate)
         return candidate

@@ -147,8 +147,6 @@ class Found:
         What no k-anonymous partition of all rows loses less than.
     steps
         What was tried, in order.
-    notes
-        One sentence for each method, without anything computed from rows.
     seconds
         Wall-clock time of the search, from after compilation.
     """
@@ -158,7 +156,6 @@ class Found:
     loss: float
     lower: float
     steps: tuple[SearchStep, ...]
-    notes: tuple[str, ...]
     seconds: float = 0.0
 
     @property
@@ -340,7 +337,6 @@ class _Run:
         nearest = SEARCH.fast_nearest_seconds if quick else LOWER.untimed_nearest_seconds
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
-        self.notes: list[str] = []
 
     @property
     def is_grown(self) -> bool:
@@ -480,7 +476,6 @@ class _Run:
             self.best, self.loss = candidate, loss
         step = SearchStep(candidate.method, loss, candidate.lower, clock() - self.began)
         self.steps.append(step)
-        self.notes.append(candidate.note)
         if self.on_step is not None:
             self.on_step(step)
 
@@ -494,6 +489,5 @@ class _Run:
             self.loss,
             self.lower,
             tuple(self.steps),
-            tuple(dict.fromkeys(self.notes)),
             clock() - self.began,
         )
