@@ -123,8 +123,7 @@ def dual_objective(
 ) -> float:
     """Return the value of the dual at a solver's own multipliers ``(m,)`` and reduced costs ``(n,)``.
 
-    A bound only if ``cost - matrix.T @ row_duals == reduced_costs`` and the signs are right, which
-    ``LPSolution.dual_residual`` measures.
+    A bound only if ``cost - matrix.T @ row_duals == reduced_costs`` and the signs are right.
 
     In the unit of the cost. Terms of multipliers towards an infinite side are left out. Linear in rows and columns.
     """

@@ -1,4 +1,4 @@
-"""The solution that measures itself: a point, its multipliers, and how far they are from proving each other.
+"""The solution that measures itself: a point, its multipliers, and how far the point is from feasible.
 
 A solver is never believed. Each residual is computed anew from the program, and what is undefined is infinite.
 """
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.lp.bounds import dual_objective
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,8 +60,8 @@ class LPSolution:
     >>> solution = solve(LinearProgram([-1, -2], [[1, 1], [0, 1]], row_upper=[4, 3]))
     >>> solution.x.tolist(), solution.row_duals.tolist(), solution.objective
     ([1.0, 3.0], [-1.0, -1.0], -7.0)
-    >>> solution.primal_residual(), solution.dual_residual(), solution.duality_gap(), solution.is_optimal()
-    (0.0, 0.0, 0.0, True)
+    >>> solution.primal_residual(), solution.is_feasible()
+    (0.0, True)
     """
 
     program: LinearProgram
@@ -111,56 +110,6 @@ class LPSolution:
             violations.append(np.abs(integers - np.rint(integers)))
         return _worst(violations)
 
-    def dual_residual(self) -> float:
-        """Largest error of ``c - A.T y = d`` and largest multiplier of an infinite side.
-
-        One pass over the entries of the matrix.
-
-        Returns
-        -------
-        float
-            Zero for feasible multipliers; infinite where there are none.
-        """
-        program, multipliers = self.program, self._multipliers()
-        if multipliers is None:
-            return np.inf
-        y, d = multipliers
-        return _worst(
-            [
-                np.abs(program.cost - program.matrix.T @ y - d),
-                np.where(np.isneginf(program.row_lower), y, 0.0),
-                np.where(np.isposinf(program.row_upper), -y, 0.0),
-                np.where(np.isneginf(program.lower), d, 0.0),
-                np.where(np.isposinf(program.upper), -d, 0.0),
-            ]
-        )
-
-    def duality_gap(self) -> float:
-        """Distance of the cost of ``x`` from the dual objective, or of a mixed-integer program from ``bound``.
-
-        Returns
-        -------
-        float
-            Nonnegative; infinite where there are neither multipliers nor a bound.
-        """
-        if not np.isfinite(self.x).all():
-            return np.inf
-        multipliers = self._multipliers()
-        if self.program.is_mixed_integer:
-            bound = self.bound
-        elif multipliers is not None:
-            bound = dual_objective(self.program, *multipliers)
-        else:
-            return np.inf
-        return _worst([np.abs(np.array([self.program.cost @ self.x - bound]))])
-
-    def _multipliers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return row multipliers ``(m,)`` and reduced costs ``(n,)``, or ``None`` unless all are there and finite."""
-        y, d = self.row_duals, self.reduced_costs
-        if y is None or d is None or not (np.isfinite(y).all() and np.isfinite(d).all()):
-            return None
-        return y, d
-
     def is_feasible(self, tol: float = 1e-6) -> bool:
         """Whether the primal residual is within a tolerance.
 
@@ -180,33 +129,6 @@ class LPSolution:
         return self.primal_residual() <= tol * float(
             np.abs(sides[np.isfinite(sides)]).max(initial=1.0)
         )
-
-    def is_optimal(self, tol: float = 1e-6, *, rounding: float = 1e-15) -> bool:
-        """Whether the residuals and the gap are within a tolerance.
-
-        Two passes over the entries of the matrix.
-
-        Parameters
-        ----------
-        tol
-            For the primal residual as in :meth:`is_feasible`; for the dual residual relative to the largest cost; for
-            the gap relative to the terms of the objective, added without their signs, so that a small optimum is
-            judged by its own size.
-        rounding
-            Gap, relative to the largest cost, that rounding leaves where the optimum is zero: five float epsilons.
-
-        Returns
-        -------
-        bool
-            True when all three hold. For a mixed-integer program, the primal residual and the gap.
-        """
-        program = self.program
-        if not self.is_feasible(tol):
-            return False
-        price = float(np.abs(program.cost).max())
-        spent = float(np.abs(program.cost * self.x).sum())
-        proved = program.is_mixed_integer or self.dual_residual() <= tol * price
-        return proved and self.duality_gap() <= tol * spent + rounding * price
 
 
 def _worst(violations: list[NDArray[np.float64]]) -> float:

@@ -28,7 +28,7 @@ def solve(
     """Solve a linear or mixed-integer program with HiGHS.
 
     Only the status *optimal* is an answer; each other status is an error of its own kind. The answer is optimal up
-    to tolerances, and its ``is_optimal`` measures that anew. Where a solution must satisfy its constraints exactly,
+    to tolerances. Where a solution must satisfy its constraints exactly,
     as a privacy mechanism must, it is repaired by the caller.
 
     The simplex method and a mixed-integer search may take exponential time; interior points take few steps, each a
@@ -99,7 +99,7 @@ def solve(
     ...     [0, 1, 1, 0], ratios + rows_sum, row_lower=[-float("inf")] * 4 + [1, 1], row_upper=[0] * 4 + [1, 1]
     ... )
     >>> solution = solve(program)
-    >>> round(solution.objective, 9), solution.is_optimal()
+    >>> round(solution.objective, 9), solution.is_feasible()
     (0.5, True)
     >>> solve(LinearProgram([1], [[1], [1]], row_lower=[2, -1], row_upper=[3, 1]))
     Traceback (most recent call last):
