@@ -93,10 +93,6 @@ def test_a_solver_that_loses_more_is_not_believed() -> None:
     assert problem.loss_of(labels) <= problem.loss_of(good) + 1e-9
 
 
-
-
-
-
 def test_nonsense_is_refused() -> None:
     with pytest.raises(InvalidProblemError):
         SplitCarry(1)

@@ -120,8 +120,6 @@ class SplitCarry:
             yield SubProblem(block, tuple(published), tuple(carried))
 
 
-
-
 def solve_rows(
     problem: Problem,
     start: list[NDArray[np.int64]],
@@ -175,5 +173,3 @@ def _share(limits: SearchLimits, parts: int) -> SearchLimits:
     if limits.left == float("inf"):
         return limits
     return SearchLimits.within(limits.left / max(parts, 1), gap=limits.gap)
-
-
