@@ -23,7 +23,7 @@ from discreet.lrgeo.candidates import (
     least_weight,
     need_problem,
 )
-from discreet.metricdp.methods.hub import best_heights
+from discreet.metricdp.methods.hub import best_heights, shrink_heights
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
@@ -82,7 +82,7 @@ class Hub:
                 return None
             if found is None:
                 return None
-            heights = found[0]
+            heights = shrink_heights(found[0], decay, decay)
             rest = np.maximum(1.0 - decay @ heights, 0.0)
             best = int((rest @ stated.cost).argmin())
         used = np.flatnonzero(heights)
