@@ -5,8 +5,8 @@ as :math:`e^{-\epsilon d}` from its own place; one program makes all columns at 
 any two places, for every user. The result is a few integers for each place.
 
 The public rule, which looks at nobody's data: the solution of :math:`Ty = 1`, where it is not negative; then tails with
-the best heights, and the rest of each row to one report; then tails with nearly equal row totals. The best candidate
-that passes the verifier is kept. Very many places have the last alone.
+nearly equal row totals; for up to 500 places tails with the best heights, and the rest of each row to one report. The
+best candidate that passes the verifier is kept. Very many places have tails with nearly equal totals alone.
 
 Proposes; checked by `discreet.lrgeo.verify.verify`.
 """
@@ -282,7 +282,7 @@ def design(
     else:
         # For more places no other channel is verified.
         few = region.K <= MAX_PLACES_FOR_TRIPLES
-        for name in ("closed-form", "tails-and-hub", "tails") if few else ("tails",):
+        for name in ("closed-form", "tails", "tails-and-hub") if few else ("tails",):
             search.attempt(name, METHODS[name].make(), only=name == "tails")
     if gap is not None:
         search.bound(gap)

@@ -8,7 +8,9 @@ few integers for each place are enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -22,6 +24,7 @@ from discreet.lrgeo.candidates import (
     column_rate,
     least_weight,
     need_problem,
+    seconds_left,
 )
 from discreet.metricdp.methods.hub import best_heights, shrink_heights
 
@@ -37,6 +40,12 @@ if TYPE_CHECKING:
 class Hub:
     """Tails from all places with the best heights; the rest of each row is reported as one place, the hub.
 
+    Parameters
+    ----------
+    most_places
+        Where there are more, nothing is proposed: at 900 places the program took 20 CPU seconds, and :class:`Tails
+        <discreet.lrgeo.methods.tails.Tails>` lost less.
+
     Examples
     --------
     >>> from discreet import MetricDP
@@ -47,6 +56,8 @@ class Hub:
     'tails-and-hub'
     """
 
+    most_places: int = 500
+
     def propose(
         self,
         space: MetricSpace,
@@ -56,35 +67,41 @@ class Hub:
     ) -> Made | None:
         """Solve for the heights, once more if the rest then has another hub, and round them to integers.
 
-        Returns the channel, not verified yet; ``None`` for a program that is too large, or time that is up before the
-        first one is solved. Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places.
+        Returns the channel, not verified yet; ``None`` for too many places, or time that is up before the first program
+        is solved. Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places.
 
-        `space` has the places, `guarantee` the epsilon; `limits` are for each of the two. The cost is that of
+        `space` has the places, `guarantee` the epsilon; `limits` are for both programs. The cost is that of
         :func:`~discreet.metricdp.methods.hub.best_heights`, and ``O(K^3)`` for the names.
         """
         stated, rate = need_problem(problem, "tails-and-hub"), column_rate(guarantee)
+        if space.n > self.most_places:
+            return None
+        stop = math.inf if limits.seconds is None else time.perf_counter() + limits.seconds
         decay = np.exp(-float(rate) * np.ldexp(space.distances, -space.scale_bits))
         # The best name of a tail does not depend on its height.
         names = (decay @ stated.cost).argmin(axis=1)
-        hub, best = -1, int(stated.cost.sum(axis=0).argmin())
-        rounds = 0
-        while hub != best and rounds < 2:
-            hub, rounds = best, rounds + 1
+        hub = best = int(stated.cost.sum(axis=0).argmin())
+        heights = None
+        for _ in range(2):
             try:
                 found = best_heights(
                     decay,
                     np.arange(space.n),
                     stated.cost[:, names],
-                    stated.cost[:, hub],
-                    limits,
+                    stated.cost[:, best],
+                    replace(limits, seconds=seconds_left(stop)),
                 )
             except LimitReachedError:
-                return None
+                break
             if found is None:
-                return None
-            heights = shrink_heights(found[0], decay, decay)
+                break
+            hub, heights = best, shrink_heights(found[0], decay, decay)
             rest = np.maximum(1.0 - decay @ heights, 0.0)
             best = int((rest @ stated.cost).argmin())
+            if best == hub:
+                break
+        if heights is None:
+            return None
         used = np.flatnonzero(heights)
         lift = least_weight(space, guarantee, rate)
         scale = (LARGEST - lift) / max(heights.max(), rest.max())

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class _Limits(NamedTuple):
     """Limits on the programs."""
 
-    rounds: int = 8
+    rounds: int = 20
     """Limit on the programs, each with the rows violated by the last heights: two or three were enough for words, six
-    to eight for maps of 225 places."""
+    to eight for maps of 225 places, more than eight for 400."""
 
     violation: float = 1e-4
     """Largest violation of a row, as a probability. With 1e-7 ten families of 225 secrets had the same loss to four
@@ -133,7 +133,7 @@ def best_heights(
     heights : ndarray
         ``(k,)``; the best so far if time or rounds end.
     rounds : int
-        Linear programs solved: up to eight, the first of n rows, each later one with up to n rows more. ``None`` in
+        Linear programs solved: up to twenty, the first of n rows, each later one with up to n rows more. ``None`` in
         place of both if the first has too many coefficients.
 
     Raises
