@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.problem import GroupSizes
     from discreet_reproduction.record import Cell, Panel, Run
 
-_ENDLESS = frozenset({"m-h, as a program", "m-dp-op", "m-h-dp", "m-c-r"})
+_ENDLESS = frozenset({"m-h, as a program", "m-dp-op", "m-h-dp", "m-c", "m-c-r"})
 """Methods whose runs may take hours, and know no limit."""
 
 
@@ -48,6 +48,8 @@ def figure7(run: Run) -> Experiment:
         "m-dp-op": MDPOP(64 if run.quick else None),
         "m-h-dp": MHDP(),
         "m-h, the engine": MH(),
+        "m-h-r": METHODS["m-h-r"].make(),
+        "m-c": METHODS["m-c"].make(),
         "m-c-r": METHODS["m-c-r"].make(),
         "m-c-dp": METHODS["m-c-dp"].make(),
         "m-c-ch": METHODS["m-c-ch"].make(),
