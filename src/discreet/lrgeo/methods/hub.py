@@ -8,9 +8,7 @@ few integers for each place are enough.
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -24,7 +22,6 @@ from discreet.lrgeo.candidates import (
     column_rate,
     least_weight,
     need_problem,
-    seconds_left,
 )
 from discreet.metricdp.methods.hub import best_heights, shrink_heights
 
@@ -65,43 +62,30 @@ class Hub:
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Solve for the heights, once more if the rest then has another hub, and round them to integers.
+        """Solve for the heights, and round them to integers; the rest is named by what it then costs least.
 
-        Returns the channel, not verified yet; ``None`` for too many places, or time that is up before the first program
+        Returns the channel, not verified yet; ``None`` for too many places, or if time is up before a first program
         is solved. Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places.
 
-        `space` has the places, `guarantee` the epsilon; `limits` are for both programs. The cost is that of
+        `space` has the places, `guarantee` the epsilon; `limits` has the seconds. The cost is that of
         :func:`~discreet.metricdp.methods.hub.best_heights`, and ``O(K^3)`` for the names.
         """
         stated, rate = need_problem(problem, "tails-and-hub"), column_rate(guarantee)
         if space.n > self.most_places:
             return None
-        stop = math.inf if limits.seconds is None else time.perf_counter() + limits.seconds
         decay = np.exp(-float(rate) * np.ldexp(space.distances, -space.scale_bits))
         # The best name of a tail does not depend on its height.
         names = (decay @ stated.cost).argmin(axis=1)
-        hub = best = int(stated.cost.sum(axis=0).argmin())
-        heights = None
-        for _ in range(2):
-            try:
-                found = best_heights(
-                    decay,
-                    np.arange(space.n),
-                    stated.cost[:, names],
-                    stated.cost[:, best],
-                    replace(limits, seconds=seconds_left(stop)),
-                )
-            except LimitReachedError:
-                break
-            if found is None:
-                break
-            hub, heights = best, shrink_heights(found[0], decay, decay)
-            rest = np.maximum(1.0 - decay @ heights, 0.0)
-            best = int((rest @ stated.cost).argmin())
-            if best == hub:
-                break
-        if heights is None:
+        hub = int(stated.cost.sum(axis=0).argmin())
+        cost = stated.cost[:, names], stated.cost[:, hub]
+        try:
+            found = best_heights(decay, np.arange(space.n), *cost, limits)
+        except LimitReachedError:
             return None
+        if found is None:
+            return None
+        heights = shrink_heights(found[0], decay, decay)
+        rest = np.maximum(1.0 - decay @ heights, 0.0)
         used = np.flatnonzero(heights)
         lift = least_weight(space, guarantee, rate)
         scale = (LARGEST - lift) / max(heights.max(), rest.max())
@@ -113,6 +97,6 @@ class Hub:
             np.floor(np.append(heights[used], 0.0) * scale).astype(np.int64),
             lift=lift,
             ball=Ball(every, last, np.floor(rest * scale).astype(np.int64) + lift),
-            names=np.append(names[used], best),
+            names=np.append(names[used], (rest @ stated.cost).argmin()),
         )
         return Made("tails-and-hub", channel, SHARE, {"tails": len(used)})
