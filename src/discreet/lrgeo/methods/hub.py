@@ -62,7 +62,7 @@ class Hub:
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Solve for the heights, and round them to integers; the rest is named by what it then costs least.
+        """Solve for the heights, and round them to integers; the rest of each row gets the name of least cost.
 
         Returns the channel, not verified yet; ``None`` for too many places, or if time is up before a first program
         is solved. Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places.
@@ -79,12 +79,12 @@ class Hub:
         hub = int(stated.cost.sum(axis=0).argmin())
         cost = stated.cost[:, names], stated.cost[:, hub]
         try:
-            found = best_heights(decay, np.arange(space.n), *cost, limits)
+            answer = best_heights(decay, np.arange(space.n), *cost, limits)
         except LimitReachedError:
             return None
-        if found is None:
+        if answer is None:
             return None
-        heights = shrink_heights(found[0], decay, decay)
+        heights = shrink_heights(answer[0], decay, decay)
         rest = np.maximum(1.0 - decay @ heights, 0.0)
         used = np.flatnonzero(heights)
         lift = least_weight(space, guarantee, rate)

@@ -95,10 +95,10 @@ class TailsAndHub:
             return None
         decay = np.exp(-part.nats(part.paths))
         hub = int(part.cost.sum(axis=0).argmin())
-        found = best_heights(decay, part.places, part.cost, part.cost[:, hub], limits)
-        if found is None:
+        answer = best_heights(decay, part.places, part.cost, part.cost[:, hub], limits)
+        if answer is None:
             return None
-        heights, rounds = found
+        heights, rounds = answer
         matrix = decay[:, part.places] * heights
         matrix[:, hub] += np.maximum(1.0 - matrix.sum(axis=1), 0.0)
         count = int((heights > 0).sum())
