@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
+from discreet.core.errors import (
+    CertificateError,
+    InvalidProblemError,
+    LimitReachedError,
+    SolverError,
+)
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.progress import Progress
 from discreet.lrgeo import Mechanism, Region, RegionDesign, design, travel_loss, verify
@@ -193,3 +198,15 @@ def test_a_method_whose_answer_is_not_private_raises(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "column_rate", lambda guarantee: honest(guarantee) * 2)
     with pytest.raises((CertificateError, InvalidProblemError)):
         design(GRID, MetricDP(4, "km"), method="closed-form", scope="places")
+
+
+def test_a_solver_that_fails_leaves_the_other_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise SolverError("simplex", "unknown", "")
+
+    monkeypatch.setattr(import_module("discreet.lrgeo.methods.hub"), "best_heights", fails)
+    made = design(GRID, MetricDP(1, "km"), scope="places")
+    assert made.provenance.method in {"closed-form", "tails"}
+    assert any(
+        line.startswith("tails-and-hub: there is no") for line in made.provenance.method_trace
+    )

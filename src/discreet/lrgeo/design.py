@@ -4,9 +4,10 @@ It is the sound counterpart of the program that [QLPSX24]_ solves for each user 
 as :math:`e^{-\epsilon d}` from its own place; one program makes all columns at once, so that the promise holds between
 any two places, for every user. The result is a few integers for each place.
 
-The public rule, which looks at nobody's data: the solution of :math:`Ty = 1`, where it is not negative; then tails with
-nearly equal row totals; for up to 500 places tails with the best heights, and the rest of each row to one report. The
-best candidate that passes the verifier is kept. Very many places have tails with nearly equal totals alone.
+Three candidates are made from public inputs alone: the solution of :math:`Ty = 1` if it is not negative; tails with
+nearly equal row totals; and for up to 500 places, some 400 without a time limit, tails with the best heights and the
+rest of each row to one report. Of those that pass the verifier the one that loses least is kept. Very many places have
+tails with nearly equal totals alone.
 
 Proposes; checked by `discreet.lrgeo.verify.verify`.
 """

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     Shares = Mapping[str, Exact] | Sequence[Exact]
 
 GROUPS_OF_REGIONS = (
-    "Counts of groups of regions bring the largest error nearer: add columns of the region list, in parentheses, "
-    "that group siblings by numbers of lowest regions, cut at 4, 16, 64 and so on, with the weight 0.001."
+    "Counts of groups can bring the largest error nearer to that: add columns of the region list alone, in parentheses,"
+    " that group siblings by their number of lowest regions, cut at 4, 16, 64 and so on, each level of weight 0.001."
 )
 """What is said where regions differ and their own counts do not reach the least largest error."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.channels.implicit import AnchoredChannel, Ball
-from discreet.core.errors import LimitReachedError
+from discreet.core.errors import LimitReachedError, SolverError
 from discreet.lrgeo.candidates import (
     LARGEST,
     SHARE,
@@ -64,8 +64,8 @@ class Hub:
     ) -> Made | None:
         """Solve for the heights, and round them to integers; the rest of each row gets the name of least cost.
 
-        Returns the channel, not verified yet; ``None`` for too many places, or if time is up before a first program
-        is solved. Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places.
+        Returns the channel, not verified yet; ``None`` for too many places, some 400 without a time limit, or where
+        the first program is not solved. Raises InvalidProblemError where `problem` is ``None``, as beyond 5120 places.
 
         `space` has the places, `guarantee` the epsilon; `limits` has the seconds. The cost is that of
         :func:`~discreet.metricdp.methods.hub.best_heights`, and ``O(K^3)`` for the names.
@@ -80,7 +80,7 @@ class Hub:
         cost = stated.cost[:, names], stated.cost[:, hub]
         try:
             answer = best_heights(decay, np.arange(space.n), *cost, limits)
-        except LimitReachedError:
+        except (LimitReachedError, SolverError):
             return None
         if answer is None:
             return None
