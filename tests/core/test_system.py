@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +23,25 @@ from discreet.core.system import (
     try_lock,
 )
 
+HELD_AFTER = """
+import sys
+from pathlib import Path
+from discreet.core.system import return_freed_blocks
+if sys.argv[1] == "returned":
+    return_freed_blocks()
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+bytearray(31 << 20)
+before = held()
+blocks = [(bytearray(16 << 20), bytearray(100_000)) for _ in range(8)]
+for block, _ in blocks:
+    block[::4096] = bytes(len(range(0, len(block), 4096)))
+pins = [pin for _, pin in blocks]
+del blocks, block, _
+print(held() - before)
+"""
+"""Pages that are still held after eight blocks of 16 MiB, each below a small one that stays, were freed."""
+
 SOURCES = Path(__file__).parents[2] / "src" / "discreet"
 posix = pytest.mark.skipif(not system.POSIX, reason="owners, rights and locks are those of POSIX")
 
@@ -36,6 +57,17 @@ def status(*, mode: int, user: int) -> os.stat_result:
 )
 def test_rights_are_those_of_group_and_others(mode: int, others: bool) -> None:  # noqa: FBT001 - a parameter of the test
     assert may_be_written_by_others(status(mode=mode, user=os.geteuid())) is others
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="an option of glibc")
+def test_freed_blocks_are_returned() -> None:
+    pages = {}
+    for how in ("kept", "returned"):
+        ran = subprocess.run(
+            [sys.executable, "-c", HELD_AFTER, how], capture_output=True, text=True, check=True
+        )
+        pages[how] = int(ran.stdout)
+    assert pages["returned"] < 1024 < pages["kept"]
 
 
 @posix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from itertools import count, pairwise
 from types import SimpleNamespace
@@ -15,10 +16,18 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design, verify
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
 from discreet.metricdp.methods.primal_dual import PrimalDual
-from discreet.metricdp.part import Candidate, PartLimits, WholeProblem
+from discreet.metricdp.part import (
+    Candidate,
+    Method,
+    Part,
+    PartLimits,
+    WholeProblem,
+    solve_part,
+)
 
 _design = import_module("discreet.metricdp.design")
 _search = import_module("discreet.metricdp.search")
+_primal_dual = import_module("discreet.metricdp.methods.primal_dual")
 
 SECONDS_OF_A_LOOK = 0.004
 
@@ -103,3 +112,36 @@ def test_steps_offer_the_same_whatever_the_limit(n: int, monkeypatch: pytest.Mon
             assert (one.matrix == other.matrix).all()
         if one.multipliers is not None and other.multipliers is not None:
             assert (one.multipliers.value == other.multipliers.value).all()
+
+
+def test_the_first_channel_does_not_wait_for_the_steps_between_offers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where mending takes long, one channel is offered early all the same, and no second one."""
+    problem, claim = plane(100, 4), MetricDP("0.6", "km", 2)
+    edges, _ = problem.space.adjacency(claim.radius).join(problem.space)
+    part = WholeProblem(problem, edges, claim.epsilon).parts[0]
+    monkeypatch.setattr(_primal_dual._Run, "_steps_between_offers", lambda _: math.inf)
+    channels: list[Candidate] = []
+
+    def keep(candidate: Candidate) -> bool:
+        if candidate.matrix is not None:
+            channels.append(candidate)
+        return False
+
+    PrimalDual(iterations=600).solve(part, PartLimits(None, 1, 0.0, keep))
+    early, *rest = (one.parameters["iterations"] for one in channels)
+    assert early < 200
+    assert set(rest) <= {600}
+
+
+def test_a_cheap_method_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
+
+    def note(method: Method, part: Part, limits: PartLimits) -> Candidate | str | None:
+        runs.append(type(method).__name__)
+        return solve_part(method, part, limits)
+
+    monkeypatch.setattr(_search, "solve_part", note)
+    design(plane(36, 4), MetricDP("0.6", "km", 2), gap=0.05)
+    assert runs.count("Exponential") == 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.artefact.layout import PARTS, TYPES, claims, different_labels, head
-from discreet.artefact.placing import replace_file
+from discreet.artefact.placing import beside, keep, put_in_place, unwritable
 from discreet.artefact.spaces import space_facts
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.lattice import LatticeLengths
@@ -77,26 +77,38 @@ def save(
 def pack(path: Path, meta: dict[str, Any], members: dict[str, NDArray[Any]]) -> None:
     """Write metadata and arrays into one file, whole or not at all, with a hash of each.
 
-    Equal content gives equal bytes. `data` has the bytes of each ``.npy`` member by name; the file is in memory
-    twice.
+    Equal content gives equal bytes. Each member is encoded twice, for its hash and for the file, so that one of them is
+    in memory at a time.
 
     Raises
     ------
     InvalidProblemError
         When the system refuses.
     """
-    data = {f"{name}.npy": _encoded(array, TYPES[name]) for name, array in members.items()}
-    hashes = {name: {"sha256": hashlib.sha256(body).hexdigest()} for name, body in data.items()}
+    hashes = {
+        f"{name}.npy": {"sha256": hashlib.sha256(_encoded(array, TYPES[name])).hexdigest()}
+        for name, array in members.items()
+    }
     stated = {**meta, "members": hashes}
     text = json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, body in {"meta.json": text, **data}.items():
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            # The system that wrote a member is part of the bytes; 3 stands for Unix.
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            archive.writestr(entry, body)
-    replace_file(path, buffer.getvalue())
+    try:
+        with beside(path) as new:
+            with zipfile.ZipFile(new, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(_entry("meta.json"), text)
+                for name, array in members.items():
+                    archive.writestr(_entry(f"{name}.npy"), _encoded(array, TYPES[name]))
+            keep(new)
+            put_in_place(new, path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return the header of the member `name`, whose date and system are the same wherever it is written."""
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    # The system that wrote a member is part of the bytes; 3 stands for Unix.
+    entry.create_system, entry.external_attr = 3, 0o644 << 16
+    return entry
 
 
 def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:

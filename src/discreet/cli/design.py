@@ -38,6 +38,7 @@ from discreet.core.jit import clock
 from discreet.core.option_groups import OptionGroup, argument, option
 from discreet.core.printed import facts
 from discreet.core.progress import Pace
+from discreet.core.system import return_freed_blocks
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -302,6 +303,7 @@ def design(options: DesignOptions) -> Status:
     tails. Both are private, verified, with their loss and a lower bound, but they are not the best that there is, and
     their files state the bound without proof.
     """
+    return_freed_blocks()
     if options.points is not None and options.places is not None:
         raise InvalidProblemError("--points", "either this or PLACES", "both")
     file = options.places or options.points

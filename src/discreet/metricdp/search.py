@@ -19,7 +19,7 @@ from discreet.core.verified import mark_verified
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
-from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace, bayes_remap
+from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
 from discreet.metricdp.methods.hub import TailsAndHub
 from discreet.metricdp.methods.remap import rename_columns
 from discreet.metricdp.part import (
@@ -108,7 +108,7 @@ class _State:
         self.part = part
         self.best: Candidate | None = None
         self.raw = math.inf
-        self._compared: list[tuple[Candidate, float]] = []
+        self._compared: dict[Method, tuple[Candidate, float]] = {}
         self.repaired: Repaired | None = None
         self.prices = Multipliers.empty()
         self.lower = max(0.0, self._lower(self.prices))
@@ -121,8 +121,10 @@ class _State:
         """Add the channel of a method without a search to the candidates; return its note for the trace.
 
         `limits` has the seconds for it. If there is no channel, returns why, or ``None`` if the method does not apply
-        or its rows do not sum to 1.
+        or its rows do not sum to 1. A method that was compared before is not run again.
         """
+        if method in self._compared:
+            return self._compared[method][0].note
         answer = solve_part(method, self.part, limits)
         if not isinstance(answer, Candidate):
             return answer
@@ -134,7 +136,7 @@ class _State:
         cost = self.part.cost / (self.part.cost.max() or 1.0)
         matrix, _ = rename_columns(table, cost.astype(np.float32))
         loss = float((self.part.cost * matrix).sum())
-        self._compared.append((replace(answer, matrix=matrix), loss))
+        self._compared[method] = replace(answer, matrix=matrix), loss
         return answer.note
 
     def matrix(self, candidate: Candidate) -> NDArray[np.float64] | None:
@@ -149,29 +151,29 @@ class _State:
         if not self._compared:
             self.compare(Exponential(), PartLimits())
         best = [] if self.best is None else [(self.best, self.raw)]
-        return min([*best, *self._compared], key=itemgetter(1))
+        return min([*best, *self._compared.values()], key=itemgetter(1))
 
     @property
     def _least_loss(self) -> float:
         """The loss of the best candidate; infinite if there is none."""
-        return min([self.raw, *(loss for _, loss in self._compared)])
+        return min([self.raw, *(loss for _, loss in self._compared.values())])
 
     def update_loss(self, candidate: Candidate, upper: float) -> None:
         """Set the loss of `candidate`, whose channel was verified, to `upper`, that after repair, if it is larger.
 
         Matrices of channels without a search that lose more than this verified one are dropped, to save memory.
         """
-        known = [(self.best, self.raw), *self._compared]
+        known = [(self.best, self.raw), *self._compared.values()]
         upper = max([upper, *(loss for one, loss in known if one is candidate)])
         if candidate is self.best:
             self.raw = upper
-        self._compared = [
-            (
+        self._compared = {
+            method: (
                 one if loss <= upper else replace(one, matrix=None),
                 upper if one is candidate else loss,
             )
-            for one, loss in self._compared
-        ]
+            for method, (one, loss) in self._compared.items()
+        }
 
     def done(self, gap: float) -> bool:
         """Return whether the relative gap is at most half of `gap`, the requested one; the rest is for rounding."""
@@ -208,7 +210,7 @@ class _State:
             # Renaming lowers the loss, but its product takes as long as a repair: only if the raw loss is too large.
             if raw >= target and float((part.cost.T @ matrix).min(axis=0).sum()) >= target:
                 return False
-            repaired = _repair_and_rename(matrix, part, threads, is_late)
+            repaired = _rename_and_repair(matrix, part, threads, is_late)
             raw = repaired.upper
         if raw >= target:
             return False
@@ -580,17 +582,19 @@ class Search:
         return "loss negligible" if self.reached else "limit reached"
 
 
-def _repair_and_rename(
+def _rename_and_repair(
     matrix: NDArray[np.float64], part: Part, threads: int, is_late: Callable[[], bool]
 ) -> Repaired:
-    """Repair a rough `matrix` ``(n, k)``; rename each report as the one of least expected cost, if that loses less.
+    """Rename each column of a rough `matrix` ``(n, k)`` as the report of least expected cost, and repair the result.
 
-    The cost is that of :func:`repair`, and ``O(n k^2)``.
+    Names that are given up are columns of zeros, which take no time in repair. The cost is that of :func:`repair`, and
+    ``O(n k^2)``.
     """
-    cost = part.cost
-    repaired = repair(
-        matrix, part.binding, part.epsilon, cost=cost, threads=threads, is_late=is_late
+    return repair(
+        rename_columns(matrix, part.cost)[0],
+        part.binding,
+        part.epsilon,
+        cost=part.cost,
+        threads=threads,
+        is_late=is_late,
     )
-    channel = bayes_remap(repaired.channel, part.cost)
-    upper = channel.expected_loss(part.cost)
-    return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired

@@ -246,9 +246,11 @@ def growth_of(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArr
     capped = np.where(near, lengths, 0)
     growth = np.where(near, 1.0, 2.0 ** (LIMB_BITS * n_limbs + 1))
     for shift in range(0, int(capped.max(initial=0)).bit_length(), 8):
-        digits, which = np.unique((capped >> shift) & 255, return_inverse=True)
-        table = [exp_floor(rate * (digit << shift), 64) / 2**64 for digit in digits.tolist()]
-        growth *= np.array(table)[which]
+        digits = ((capped >> shift) & 255).astype(np.uint8)
+        table = np.ones(256)
+        for digit in np.flatnonzero(np.bincount(digits, minlength=256)).tolist():
+            table[digit] = exp_floor(rate * (digit << shift), 64) / 2**64
+        growth *= table[digits]
     return growth
 
 

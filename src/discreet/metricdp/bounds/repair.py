@@ -246,6 +246,7 @@ def repair(
     """
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
+    del matrix
     table = _normalize(table, binding)
     used = np.flatnonzero(table.any(axis=0))
     if len(used) > _TUNING.copied_share * table.shape[1]:

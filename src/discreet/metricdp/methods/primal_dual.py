@@ -82,10 +82,10 @@ class _Tuning(NamedTuple):
 
     least_gain_per_gap: float = 1e-3
     least_price_per_gap: float = 1.6e-2
-    """Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in
-    units of the cost of a typical secret, both for each unit of the requested gap. Of 2,000 junctions, gap 4 %, after
-    1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million of 6.4e-4 or more .84183; of 1,000
-    after 218 steps there were 9.6 and 4.6 million; November 2026."""
+    """Least relative rise of the bound for which multipliers replace the best ones, for each unit of the requested gap;
+    least price of an offer in units of the cost of a typical secret, for each unit of its gap. Of 2,000 junctions, gap
+    4 %, after 1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million of 6.4e-4 or more .84183;
+    of 1,000 after 218 steps there were 9.6 and 4.6 million; November 2026."""
 
     mending_factor: float = 1.27
     max_mending_factor: float = 4.0
@@ -342,8 +342,9 @@ class _Run:
         )
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
-        # Added arcs make steps longer, so that an offer takes fewer of them.
-        since = state.count - self.offered_at
+        # Added arcs make steps longer, so that an offer takes fewer of them. The first one waits for nothing: a channel
+        # that is far from optimal still loses less than those without a search.
+        since = state.count - self.offered_at if self.offered_at else math.inf
         due = last or (state.count >= self.offer_at and since >= self._steps_between_offers())
         if not (due or close):
             return None
@@ -356,6 +357,7 @@ class _Run:
         if not (due or self._is_close(guess, state.best)):
             return None
         upper = self._mend(matrix)
+        del matrix
         if added > 0 and math.isfinite(upper):
             self.mending_factor = min(max((upper - loss) / added, 1.0), _TUNING.max_mending_factor)
         # A channel that is not offered now would be lost at the end of time.
@@ -474,7 +476,10 @@ class _Run:
         """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
-            least = max(BOUND_TUNING.least_price, _TUNING.least_price_per_gap * self.limits.gap)
+            gap = self.limits.gap
+            if 0 < self.upper < math.inf:
+                gap = max(gap, 1.0 - state.best / self.upper)
+            least = max(BOUND_TUNING.least_price, _TUNING.least_price_per_gap * gap)
             prices = plan.list_multipliers(state, least, self.near.secrets, self.near.reports)
             self.offered_bound = state.best
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
