@@ -7,111 +7,52 @@ a compiler.
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import hierarchy, kanonymity, lrgeo, metricdp, submodular
-    from discreet.artefact.judging import verify
-    from discreet.core.calculus import compose, implies
-    from discreet.core.certificate import Certificate, Check
-    from discreet.core.channels.channel import Channel
-    from discreet.core.errors import (
-        BudgetError,
-        CertificateError,
-        DiscreetError,
-        InfeasibleError,
-        InvalidProblemError,
-        LimitReachedError,
-        SolverError,
-    )
-    from discreet.core.guarantee import (
-        ApproxDP,
-        KAnonymity,
-        MetricDP,
-        PureDP,
-        ZeroConcentratedDP,
-    )
-    from discreet.core.outcome import Anonymization, Design, Provenance, Release, Unproven
-    from discreet.core.randomness.bits import RandomBits
-    from discreet.core.spaces.metric import MetricSpace
-    from discreet.core.tree import Tree
-    from discreet.evaluate.attack.by_name import attack
-    from discreet.evaluate.audit.by_name import audit
-    from discreet.evaluate.compare import compare
-    from discreet.evaluate.risk import risk
-    from discreet.hierarchy.counts import counts
-    from discreet.kanonymity.anonymize import anonymize
-    from discreet.submodular.selecting import select
+    from collections.abc import Callable
+
+    from discreet import hierarchy as hierarchy
+    from discreet import kanonymity as kanonymity
+    from discreet import lrgeo as lrgeo
+    from discreet import metricdp as metricdp
+    from discreet import submodular as submodular
+    from discreet.artefact.judging import verify as verify
+    from discreet.core.calculus import compose as compose
+    from discreet.core.calculus import implies as implies
+    from discreet.core.certificate import Certificate as Certificate
+    from discreet.core.certificate import Check as Check
+    from discreet.core.channels.channel import Channel as Channel
+    from discreet.core.errors import BudgetError as BudgetError
+    from discreet.core.errors import CertificateError as CertificateError
+    from discreet.core.errors import DiscreetError as DiscreetError
+    from discreet.core.errors import InfeasibleError as InfeasibleError
+    from discreet.core.errors import InvalidProblemError as InvalidProblemError
+    from discreet.core.errors import LimitReachedError as LimitReachedError
+    from discreet.core.errors import SolverError as SolverError
+    from discreet.core.guarantee import ApproxDP as ApproxDP
+    from discreet.core.guarantee import KAnonymity as KAnonymity
+    from discreet.core.guarantee import MetricDP as MetricDP
+    from discreet.core.guarantee import PureDP as PureDP
+    from discreet.core.guarantee import ZeroConcentratedDP as ZeroConcentratedDP
+    from discreet.core.outcome import Anonymization as Anonymization
+    from discreet.core.outcome import Design as Design
+    from discreet.core.outcome import Provenance as Provenance
+    from discreet.core.outcome import Release as Release
+    from discreet.core.outcome import Unproven as Unproven
+    from discreet.core.randomness.bits import RandomBits as RandomBits
+    from discreet.core.spaces.metric import MetricSpace as MetricSpace
+    from discreet.core.tree import Tree as Tree
+    from discreet.evaluate.attack.by_name import attack as attack
+    from discreet.evaluate.audit.by_name import audit as audit
+    from discreet.evaluate.compare import compare as compare
+    from discreet.evaluate.risk import risk as risk
+    from discreet.hierarchy.counts import counts as counts
+    from discreet.kanonymity.anonymize import anonymize as anonymize
+    from discreet.submodular.selecting import select as select
 
     __version__: str
-
-__all__ = [
-    "Anonymization",
-    "ApproxDP",
-    "BudgetError",
-    "Certificate",
-    "CertificateError",
-    "Channel",
-    "Check",
-    "Design",
-    "DiscreetError",
-    "InfeasibleError",
-    "InvalidProblemError",
-    "KAnonymity",
-    "LimitReachedError",
-    "MetricDP",
-    "MetricSpace",
-    "Provenance",
-    "PureDP",
-    "RandomBits",
-    "Release",
-    "SolverError",
-    "Tree",
-    "Unproven",
-    "ZeroConcentratedDP",
-    "anonymize",
-    "attack",
-    "audit",
-    "compare",
-    "compose",
-    "counts",
-    "hierarchy",
-    "implies",
-    "kanonymity",
-    "lrgeo",
-    "metricdp",
-    "risk",
-    "select",
-    "submodular",
-    "verify",
-]
-
-_WHERE = {
-    name: module
-    for module, names in {
-        "": "hierarchy kanonymity lrgeo metricdp submodular",
-        "artefact.judging": "verify",
-        "core.calculus": "compose implies",
-        "core.certificate": "Certificate Check",
-        "core.channels.channel": "Channel",
-        "core.errors": "BudgetError CertificateError DiscreetError InfeasibleError InvalidProblemError "
-        "LimitReachedError SolverError",
-        "core.guarantee": "ApproxDP KAnonymity MetricDP PureDP ZeroConcentratedDP",
-        "core.outcome": "Anonymization Design Provenance Release Unproven",
-        "core.randomness.bits": "RandomBits",
-        "core.spaces.metric": "MetricSpace",
-        "core.tree": "Tree",
-        "evaluate.attack.by_name": "attack",
-        "evaluate.audit.by_name": "audit",
-        "evaluate.compare": "compare",
-        "evaluate.risk": "risk",
-        "hierarchy.counts": "counts",
-        "kanonymity.anonymize": "anonymize",
-        "submodular.selecting": "select",
-    }.items()
-    for name in names.split()
-}
-"""Public name -> the module that defines it; empty for a mechanism."""
 
 _ELSEWHERE = {
     "Ledger": "it is discreet.ledger.Ledger",
@@ -123,22 +64,24 @@ _ELSEWHERE = {
 }
 """Name that is looked for here -> the sentence that says where it is, or what replaces it."""
 
-
 if not TYPE_CHECKING:
     # Hidden from type checkers, which would take it to mean that every name exists.
+    @cache
+    def _public() -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+        """Return what loads and lists the names; the import of this package alone loads no module of it."""
+        from discreet.core.lazy import public_names
+
+        return public_names(globals())
+
     def __getattr__(name: str) -> object:
         """Load a public name when it is first used."""
         if name == "__version__":
             return importlib.import_module("importlib.metadata").version("discreet")
-        if name not in _WHERE:
-            instead = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-            message = f"module {__name__!r} has no attribute {name!r}{instead}"
+        if name in _ELSEWHERE:
+            message = f"module {__name__!r} has no attribute {name!r}: {_ELSEWHERE[name]}"
             raise AttributeError(message)
-        module = importlib.import_module(f"{__name__}.{_WHERE[name] or name}")
-        value: object = getattr(module, name) if _WHERE[name] else module
-        globals()[name] = value
-        return value
+        load, _, names = _public()
+        return names if name == "__all__" else load(name)
 
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    def __dir__() -> list[str]:
+        return [*_public()[2], "__version__"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from discreet.core.guarantee import PureDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.audit.audit import Audit
 from discreet.hierarchy import Frame, RegionCounts
-from discreet.hierarchy.query import CountAnswers
+from discreet.hierarchy.answers import Answers
 from discreet.plot import (
     plot_answers,
     plot_audits,
@@ -68,21 +69,17 @@ def test_counts_are_drawn_up_to_the_last_size_that_matters_and_truth_over_them()
 
 
 def test_answers_are_sorted_and_many_have_no_names() -> None:
-    nodes = np.array([1, 2])
-    few = CountAnswers(FRAME, nodes, np.array([9, 2]), np.array([1, 4]), Fraction(9, 10))
-    ax = plot_answers(few)
+    def answers(values: Any, half: Any, interval: Fraction) -> Answers:
+        names, levels = tuple(map(str, values)), (2,) * len(values)
+        ends = values - half, values + half
+        return Answers(names, levels, values, *ends, half**2, interval, "Units")
+
+    ax = plot_answers(answers(np.array([9, 2]), np.array([1, 4]), Fraction(9, 10)))
     assert np.asarray(ax.lines[0].get_xdata()).tolist() == [2, 9]
     (drawn,) = [each for each in ax.collections if isinstance(each, LineCollection)]
     assert [segment[:, 0].tolist() for segment in drawn.get_segments()] == [[-2, 6], [8, 10]]
     assert ax.get_xlabel().endswith("90 %")
-    many = CountAnswers(
-        FRAME,
-        np.ones(41, dtype=np.int64),
-        np.arange(41),
-        np.ones(41, dtype=np.int64),
-        Fraction(1, 2),
-    )
-    crowded = plot_answers(many)
+    crowded = plot_answers(answers(np.arange(41), np.ones(41, dtype=np.int64), Fraction(1, 2)))
     assert crowded.get_ylabel() == "41 regions"
     assert not crowded.get_yticklabels()
 

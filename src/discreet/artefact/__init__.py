@@ -50,83 +50,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 if TYPE_CHECKING:
-    from discreet.artefact.anonymous import (
-        load_anonymous,
-        save_anonymous,
-    )
-    from discreet.artefact.choice import load_choice, save_choice
-    from discreet.artefact.counts import (
-        load_counts,
-        load_measurements,
-        load_table_measurements,
-        load_tables,
-        save_counts,
-        save_measurements,
-    )
-    from discreet.artefact.implicit import (
-        load_anchored,
-        save_anchored,
-    )
-    from discreet.artefact.mechanism import (
-        load_mechanism,
-        load_points,
-        save_mechanism,
-    )
-    from discreet.artefact.outputs import OutputFile, ReleaseFiles
-    from discreet.artefact.reader import load
-    from discreet.artefact.writer import save
-
-__all__ = [
-    "OutputFile",
-    "ReleaseFiles",
-    "load",
-    "load_anchored",
-    "load_anonymous",
-    "load_choice",
-    "load_counts",
-    "load_measurements",
-    "load_mechanism",
-    "load_points",
-    "load_table_measurements",
-    "load_tables",
-    "save",
-    "save_anchored",
-    "save_anonymous",
-    "save_choice",
-    "save_counts",
-    "save_measurements",
-    "save_mechanism",
-]
-
-_WHERE = {
-    "load_choice": "choice",
-    "save_choice": "choice",
-    "OutputFile": "outputs",
-    "ReleaseFiles": "outputs",
-    "load": "reader",
-    "load_anchored": "implicit",
-    "load_anonymous": "anonymous",
-    "load_counts": "counts",
-    "load_measurements": "counts",
-    "load_mechanism": "mechanism",
-    "load_points": "mechanism",
-    "load_table_measurements": "counts",
-    "load_tables": "counts",
-    "save": "writer",
-    "save_anchored": "implicit",
-    "save_anonymous": "anonymous",
-    "save_counts": "counts",
-    "save_measurements": "counts",
-    "save_mechanism": "mechanism",
-}
-"""Public name -> the module that defines it."""
+    from discreet.artefact.anonymous import load_anonymous as load_anonymous
+    from discreet.artefact.anonymous import save_anonymous as save_anonymous
+    from discreet.artefact.choice import load_choice as load_choice
+    from discreet.artefact.choice import save_choice as save_choice
+    from discreet.artefact.counts import load_counts as load_counts
+    from discreet.artefact.counts import load_measurements as load_measurements
+    from discreet.artefact.counts import load_table_measurements as load_table_measurements
+    from discreet.artefact.counts import load_tables as load_tables
+    from discreet.artefact.counts import save_counts as save_counts
+    from discreet.artefact.counts import save_measurements as save_measurements
+    from discreet.artefact.implicit import load_anchored as load_anchored
+    from discreet.artefact.implicit import save_anchored as save_anchored
+    from discreet.artefact.mechanism import load_mechanism as load_mechanism
+    from discreet.artefact.mechanism import load_points as load_points
+    from discreet.artefact.mechanism import save_mechanism as save_mechanism
+    from discreet.artefact.outputs import OutputFile as OutputFile
+    from discreet.artefact.outputs import ReleaseFiles as ReleaseFiles
+    from discreet.artefact.reader import load as load
+    from discreet.artefact.writer import save as save
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.core.tree import Tree
+    from discreet.hierarchy.answers import Answers
     from discreet.hierarchy.contingency import MeasuredTables
-    from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.query import CountAnswers
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
@@ -114,7 +113,7 @@ def query(options: QueryOptions) -> None:
         "sizes": counted,
         "interval": options.interval,
     }
-    _write(answers, measured, data, options, people=people)
+    _write(answers, measured, data, options)
 
 
 def _query_tables(measured: MeasuredTables, options: QueryOptions) -> None:
@@ -148,15 +147,14 @@ def _query_tables(measured: MeasuredTables, options: QueryOptions) -> None:
 
 
 def _write(
-    answers: CountAnswers | TableAnswers,
+    answers: Answers,
     measured: Measured | MeasuredTables,
     data: dict[str, Any],
     options: QueryOptions,
-    **more: bool,
 ) -> None:
     """Print the answers, as CSV or JSON, or write them to the output; write a page about them if requested.
 
-    `data` are facts for JSON, to which the answers are added in place; `more` goes to the page.
+    `data` are facts for JSON, to which the answers are added in place.
 
     `measured` gives the guarantee and the noise; answers are rounded unless the options say otherwise.
     """
@@ -169,7 +167,7 @@ def _write(
         replace_file(Path(options.output), bytes_of(table, Path(options.output).suffix))
         text = f"wrote {options.output}"
     headline = "Answers, with intervals"
-    write_page(options.report, "query", answers, headline=headline, measured=measured, **more)
+    write_page(options.report, "query", answers, headline=headline, measured=measured)
     data |= {
         "guarantee": {**measured.guarantee.to_dict(), "sentence": str(measured.guarantee)},
         "noise": measured.noise,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -15,44 +16,59 @@ if TYPE_CHECKING:
     from discreet.core.method import MethodRecord
 
 
-def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package that imports the modules of its public names on first use.
+def public_names(
+    namespace: dict[str, Any],
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package that loads its names on first use.
 
-    A package assigns it under ``if not TYPE_CHECKING``: type checkers would take it to mean that every name exists.
+    A public name is one that the package's source imports as itself, ``from package.module import Name as Name``, at
+    once or under ``TYPE_CHECKING``: the form by which type checkers know what a package hands on. So a name stands
+    once. The call stands under ``if not TYPE_CHECKING``: type checkers would take it to mean that every name exists.
 
     Parameters
     ----------
     namespace
         The package's ``globals()``. A name is kept there once it is loaded.
-    where
-        Public name -> the module below the package that defines it.
 
     Returns
     -------
-    callable
-        From a name to its value; raises ``AttributeError`` for one that is not in the table.
+    tuple
+        A function from a name to its value, which raises ``AttributeError`` for a name that is not public; a function
+        that lists the names; and the names, sorted.
 
     Examples
     --------
-    >>> load = on_first_use({"__name__": "discreet.core"}, {"Tree": "tree"})
-    >>> load("Tree").__name__
-    'Tree'
-    >>> load("Forest")
+    >>> import discreet.web
+    >>> load, _, names = public_names(vars(discreet.web))
+    >>> names
+    ['Gate', 'Guard', 'Limits', 'bind', 'serve']
+    >>> load("Gates")
     Traceback (most recent call last):
-    AttributeError: module 'discreet.core' has no attribute 'Forest'
+    AttributeError: module 'discreet.web' has no attribute 'Gates'
     """
     package = namespace["__name__"]
+    where = {
+        alias.name: str(node.module)
+        for node in ast.walk(ast.parse(namespace["__spec__"].loader.get_source(package)))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+    names = sorted(where)
 
     def load(name: str) -> object:
         if name not in where:
             instead = where_now(f"{package}.{name}")
             message = f"module {package!r} has no attribute {name!r}{instead and f': {instead}'}"
             raise AttributeError(message)
-        value: object = getattr(importlib.import_module(f"{package}.{where[name]}"), name)
+        # What a package imports from itself is a module of its own.
+        submodule = where[name] == package
+        module = importlib.import_module(f"{package}.{name}" if submodule else where[name])
+        value: object = module if submodule else getattr(module, name)
         namespace[name] = value
         return value
 
-    return load
+    return load, lambda: names, names
 
 
 def registered(

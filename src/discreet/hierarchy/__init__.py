@@ -8,51 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 # At once, since a module loaded later would take the function's name.
-from discreet.hierarchy.diagnose import diagnose
-from discreet.hierarchy.plan import Plan, plan
-from discreet.hierarchy.query import query
-from discreet.hierarchy.release import release, reproduce
-from discreet.hierarchy.verify import verify
+from discreet.hierarchy.diagnose import diagnose as diagnose
+from discreet.hierarchy.plan import Plan as Plan
+from discreet.hierarchy.plan import plan as plan
+from discreet.hierarchy.query import query as query
+from discreet.hierarchy.release import release as release
+from discreet.hierarchy.release import reproduce as reproduce
+from discreet.hierarchy.verify import verify as verify
 
 if TYPE_CHECKING:
-    from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.problem import Frame, GroupSizes
-    from discreet.hierarchy.records import from_records, from_units
-    from discreet.hierarchy.result import RegionCounts
-
-__all__ = [
-    "Frame",
-    "GroupSizes",
-    "Measured",
-    "Plan",
-    "RegionCounts",
-    "diagnose",
-    "from_records",
-    "from_units",
-    "plan",
-    "query",
-    "release",
-    "reproduce",
-    "verify",
-]
-
-_WHERE = {
-    "Frame": "problem",
-    "GroupSizes": "problem",
-    "Measured": "measure",
-    "RegionCounts": "result",
-    "from_records": "records",
-    "from_units": "records",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.hierarchy.measure import Measured as Measured
+    from discreet.hierarchy.problem import Frame as Frame
+    from discreet.hierarchy.problem import GroupSizes as GroupSizes
+    from discreet.hierarchy.records import from_records as from_records
+    from discreet.hierarchy.records import from_units as from_units
+    from discreet.hierarchy.result import RegionCounts as RegionCounts
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -14,124 +14,34 @@ the right side is unbiased, and its noise is a sum of independent ones whose law
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import instance_of, items_of, name_of
-from discreet.core.printed import count, decimal
+from discreet.core.printed import count
+from discreet.hierarchy.answers import Answers, coverage_of, places_of
 from discreet.hierarchy.measure import Measured, variance_of
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.problem import MAX_QUESTION_WEIGHT
-from discreet.hierarchy.reliability import described_answers
-from discreet.hierarchy.result import region_columns, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from discreet.core.exact import Exact
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Noise
     from discreet.hierarchy.problem import Frame
-    from discreet.hierarchy.result import Backend
 
 COUNTED_KINDS = ("survival", "direct")
 """Kinds of measurements that answer how many units of a size there are."""
 
 _INT64_LIMIT = 1 << 63
 """Answers and the ends of their intervals are 64-bit integers; they are computed without that limit."""
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class CountAnswers:
-    r"""Answers to one question for several regions; covered by the guarantee of the measurements.
-
-    Parameters
-    ----------
-    frame
-        The public facts.
-    nodes
-        The regions, as nodes of the tree.
-    values
-        An unbiased answer for each; it may be negative.
-    half_widths
-        The true value is in :math:`[v - k, v + k]` with at least the probability `interval`, for each region by itself.
-    interval
-        That probability, over the noise.
-    weights
-        Weight of each size that was asked for; default: 1 for all.
-    variances
-        At least the variance of the noise of each answer; ``None`` gives no marks of reliability.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fractions import Fraction
-    >>> from discreet import Tree
-    >>> from discreet.hierarchy.problem import Frame
-    >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
-    >>> CountAnswers(frame, np.array([1, 2]), np.array([7, -1]), np.array([3, 3]), Fraction("0.95")).to_frame("dict")
-    {'level': [2, 2], 'region': ['GA', 'NY'], 'value': [7, -1], 'low': [4, -4], 'high': [10, 2]}
-    """
-
-    frame: Frame
-    nodes: NDArray[np.int64]
-    values: NDArray[np.int64]
-    half_widths: NDArray[np.int64]
-    interval: Fraction
-    weights: Mapping[int, int] | None = None
-    variances: NDArray[Any] | None = None
-
-    @property
-    def question(self) -> str:
-        """The question as a phrase: units of which sizes, people, or a weighted sum."""
-        frame, weights = self.frame, self.weights or dict.fromkeys(self.frame.sizes.tolist(), 1)
-        weight_of = {size: weight for size, weight in weights.items() if weight}
-        people = all(weight == size for size, weight in weight_of.items()) and max(weight_of) > 1
-        rest = set(frame.sizes.tolist()) - set(weight_of) - ({0} if people else set())
-        sizes = _in_words(frame, weight_of)
-        if people:
-            phrase = f"How many people there are{f' in units of {sizes}' if rest else ''}"
-        elif set(weight_of.values()) == {1}:
-            phrase = f"How many units{f' of {sizes}' if rest else ''} there are"
-        else:
-            phrase = f"The sum of the weights of units of {sizes}"
-        larger = people and frame.max_size in weight_of
-        most = count(frame.max_size)
-        return phrase + (f" (a unit of more than {most} counts as {most})" if larger else "")
-
-    def __repr__(self) -> str:
-        return f"CountAnswers(regions={len(self.nodes)}, interval={decimal(self.interval)})"
-
-    def to_frame(self, backend: Backend = "polars", *, rounded: bool = False) -> Any:  # noqa: ANN401 - a table of that library
-        """Return a table with one row a region and columns ``level``, ``region``, ``value``, ``low`` and ``high``.
-
-        A column ``reliability`` with the class of each answer follows where the variances are known.
-
-        Ends are ``value`` less and plus the half-width. ModuleNotFoundError where the library is not installed.
-        Linear in the rows.
-
-        Parameters
-        ----------
-        backend
-            As for :meth:`RegionCounts.to_frame`.
-        rounded
-            Whether values are rounded to what their intervals support.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a backend that :meth:`RegionCounts.to_frame` does not know.
-        """
-        ends = self.values - self.half_widths, self.values + self.half_widths
-        values = described_answers(self.values, *ends, self.variances, rounded=rounded)
-        return tidy(region_columns(self.frame.tree, self.nodes), values, backend)
 
 
 def query(
@@ -141,7 +51,7 @@ def query(
     level: int | None = None,
     regions: Sequence[Sequence[Any]] | None = None,
     interval: Exact = "0.95",
-) -> CountAnswers:
+) -> Answers:
     r"""Answer a linear question about sizes from noisy counts: without bias, and with an interval.
 
     Parameters
@@ -160,7 +70,7 @@ def query(
 
     Returns
     -------
-    CountAnswers
+    Answers
         One answer a region.
 
     Raises
@@ -195,9 +105,7 @@ def query(
     frame = measured.frame
     if measured.kind not in COUNTED_KINDS:
         raise InvalidProblemError("measured", "survival or direct counts", repr(measured.kind))
-    chance = to_fraction(interval, "interval")
-    if not 0 < chance < 1:
-        raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
+    chance = coverage_of(interval)
     weights = _weights(frame, sizes)
     factors, constant = _factors(measured, weights)
     nodes = frame.tree.select(level=level, paths=regions)
@@ -225,8 +133,27 @@ def query(
             raise InvalidProblemError("sizes", expected, "larger ones")
         answers.append((value, *widths[key]))
     values, halves, variances = np.array(answers, dtype=object).reshape(-1, 3).T
-    ends = values.astype(np.int64), halves.astype(np.int64)
-    return CountAnswers(frame, nodes, *ends, chance, weights, variances)
+    middles, halves = values.astype(np.int64), halves.astype(np.int64)
+    ends = middles - halves, middles + halves
+    places = places_of(frame.tree, nodes)
+    return Answers(*places, middles, *ends, variances, chance, _question(frame, weights))
+
+
+def _question(frame: Frame, weights: Mapping[int, int]) -> str:
+    """Return the question as a phrase: units of which sizes, people, or a weighted sum; `weights` are by size."""
+    weight_of = {size: weight for size, weight in weights.items() if weight}
+    people = all(weight == size for size, weight in weight_of.items()) and max(weight_of) > 1
+    rest = set(frame.sizes.tolist()) - set(weight_of) - ({0} if people else set())
+    sizes = _in_words(frame, weight_of)
+    if people:
+        phrase = f"How many people there are{f' in units of {sizes}' if rest else ''}"
+    elif set(weight_of.values()) == {1}:
+        phrase = f"How many units{f' of {sizes}' if rest else ''} there are"
+    else:
+        phrase = f"The sum of the weights of units of {sizes}"
+    larger = people and frame.max_size in weight_of
+    most = count(frame.max_size)
+    return phrase + (f" (a unit of more than {most} counts as {most})" if larger else "")
 
 
 def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:

@@ -106,44 +106,6 @@ def round_within(value: Fraction | int, low: int, high: int) -> int:
     return min(max(unit * round(value * Fraction(1, unit)), low), high)
 
 
-def described_answers(
-    values: NDArray[Any],
-    low: NDArray[Any],
-    high: NDArray[Any],
-    variances: NDArray[Any] | None,
-    *,
-    rounded: bool,
-) -> dict[str, list[Any]]:
-    """Return the columns ``value``, ``low``, ``high`` and, with variances, ``reliability`` of answers.
-
-    Values are whole numbers if rounded or int64, else floats; the ends are integers, the marks texts. Linear in the
-    answers.
-
-    Parameters
-    ----------
-    values, low, high
-        ``(n,)``: the answers and the ends of their intervals.
-    variances
-        ``(n,)``: at least the variance of each answer's noise, or ``None``.
-    rounded
-        Whether values are rounded by :func:`round_within`; the marks are those of the values before.
-    """
-    exact: list[Any] = values.tolist()
-    ends = [(int(least), int(most)) for least, most in zip(low, high, strict=True)]
-    is_integer = values.dtype.kind == "i"
-    columns: dict[str, list[Any]] = {
-        "value": [round_within(one, *each) for one, each in zip(exact, ends, strict=True)]
-        if rounded
-        else [one if is_integer else float(one) for one in exact],
-        "low": [least for least, _ in ends],
-        "high": [most for _, most in ends],
-    }
-    if variances is not None:
-        pairs = zip(exact, variances.tolist(), strict=True)
-        columns["reliability"] = [mark_reliability(value, noise) for value, noise in pairs]
-    return columns
-
-
 def error_in_words(row: Mapping[str, Any], count: int | None) -> str:
     """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count.
 

@@ -10,50 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 # At once, since a module loaded later would take the function's name.
-from discreet.kanonymity.anonymize import anonymize
-from discreet.kanonymity.verify import verify
+from discreet.kanonymity.anonymize import anonymize as anonymize
+from discreet.kanonymity.verify import verify as verify
 
 if TYPE_CHECKING:
-    from discreet.kanonymity.problem import (
-        Categorical,
-        Dates,
-        Numeric,
-        Prefixes,
-        Problem,
-        Rounded,
-        Taxonomy,
-    )
-
-__all__ = [
-    "Categorical",
-    "Dates",
-    "Numeric",
-    "Prefixes",
-    "Problem",
-    "Rounded",
-    "Taxonomy",
-    "anonymize",
-    "verify",
-]
-
-_WHERE = {
-    "Categorical": "problem",
-    "Dates": "problem",
-    "Numeric": "problem",
-    "Prefixes": "problem",
-    "Problem": "problem",
-    "Rounded": "problem",
-    "Taxonomy": "problem",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.kanonymity.problem import Categorical as Categorical
+    from discreet.kanonymity.problem import Dates as Dates
+    from discreet.kanonymity.problem import Numeric as Numeric
+    from discreet.kanonymity.problem import Prefixes as Prefixes
+    from discreet.kanonymity.problem import Problem as Problem
+    from discreet.kanonymity.problem import Rounded as Rounded
+    from discreet.kanonymity.problem import Taxonomy as Taxonomy
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -9,70 +9,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 # At once, since a module loaded later would take the function's name.
-from discreet.lrgeo.design import design
-from discreet.lrgeo.verify import verify
+from discreet.lrgeo.design import design as design
+from discreet.lrgeo.verify import verify as verify
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.client import Client
-    from discreet.lrgeo.design import RegionDesign
-    from discreet.lrgeo.epochs import Epochs, locate, pin
-    from discreet.lrgeo.mechanism import Mechanism
-    from discreet.lrgeo.places.region import Region
-    from discreet.lrgeo.places.roads import Roads
-    from discreet.lrgeo.points.client import PointClient
-    from discreet.lrgeo.points.noise import NoiseMechanism
-    from discreet.lrgeo.points.noise_design import NoiseDesign
-    from discreet.lrgeo.points.table import LatticeMechanism
-    from discreet.lrgeo.points.table_design import LatticeDesign
-    from discreet.lrgeo.problem import travel_loss
-    from discreet.lrgeo.state import State
-
-__all__ = [
-    "Client",
-    "Epochs",
-    "LatticeDesign",
-    "LatticeMechanism",
-    "Mechanism",
-    "NoiseDesign",
-    "NoiseMechanism",
-    "PointClient",
-    "Region",
-    "RegionDesign",
-    "Roads",
-    "State",
-    "design",
-    "locate",
-    "pin",
-    "travel_loss",
-    "verify",
-]
-
-_WHERE = {
-    "Client": "client",
-    "Epochs": "epochs",
-    "LatticeDesign": "points.table_design",
-    "LatticeMechanism": "points.table",
-    "Mechanism": "mechanism",
-    "NoiseDesign": "points.noise_design",
-    "NoiseMechanism": "points.noise",
-    "PointClient": "points.client",
-    "Region": "places.region",
-    "RegionDesign": "design",
-    "Roads": "places.roads",
-    "State": "state",
-    "locate": "epochs",
-    "pin": "epochs",
-    "travel_loss": "problem",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.lrgeo.client import Client as Client
+    from discreet.lrgeo.design import RegionDesign as RegionDesign
+    from discreet.lrgeo.epochs import Epochs as Epochs
+    from discreet.lrgeo.epochs import locate as locate
+    from discreet.lrgeo.epochs import pin as pin
+    from discreet.lrgeo.mechanism import Mechanism as Mechanism
+    from discreet.lrgeo.places.region import Region as Region
+    from discreet.lrgeo.places.roads import Roads as Roads
+    from discreet.lrgeo.points.client import PointClient as PointClient
+    from discreet.lrgeo.points.noise import NoiseMechanism as NoiseMechanism
+    from discreet.lrgeo.points.noise_design import NoiseDesign as NoiseDesign
+    from discreet.lrgeo.points.table import LatticeMechanism as LatticeMechanism
+    from discreet.lrgeo.points.table_design import LatticeDesign as LatticeDesign
+    from discreet.lrgeo.problem import travel_loss as travel_loss
+    from discreet.lrgeo.state import State as State
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

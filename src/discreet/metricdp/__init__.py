@@ -7,54 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 # At once, since a module loaded later would take the function's name.
-from discreet.metricdp.design import design
-from discreet.metricdp.frontier import frontier
-from discreet.metricdp.minimax import minimax
-from discreet.metricdp.verify import verify
+from discreet.metricdp.design import design as design
+from discreet.metricdp.frontier import frontier as frontier
+from discreet.metricdp.minimax import minimax as minimax
+from discreet.metricdp.verify import verify as verify
 
 if TYPE_CHECKING:
-    from discreet.metricdp.bounds.tails import tail_channel
-    from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
-    from discreet.metricdp.methods.benders import Benders
-    from discreet.metricdp.methods.direct import Direct
-    from discreet.metricdp.methods.kernel import Kernel
-    from discreet.metricdp.methods.primal_dual import PrimalDual
-    from discreet.metricdp.problem import Problem
-
-__all__ = [
-    "Benders",
-    "Direct",
-    "Exponential",
-    "Kernel",
-    "PlanarLaplace",
-    "PrimalDual",
-    "Problem",
-    "design",
-    "frontier",
-    "minimax",
-    "tail_channel",
-    "verify",
-]
-
-_WHERE = {
-    "Benders": "methods.benders",
-    "Direct": "methods.direct",
-    "Exponential": "methods.baselines",
-    "Kernel": "methods.kernel",
-    "PlanarLaplace": "methods.baselines",
-    "PrimalDual": "methods.primal_dual",
-    "Problem": "problem",
-    "tail_channel": "bounds.tails",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.metricdp.bounds.tails import tail_channel as tail_channel
+    from discreet.metricdp.methods.baselines import Exponential as Exponential
+    from discreet.metricdp.methods.baselines import PlanarLaplace as PlanarLaplace
+    from discreet.metricdp.methods.benders import Benders as Benders
+    from discreet.metricdp.methods.direct import Direct as Direct
+    from discreet.metricdp.methods.kernel import Kernel as Kernel
+    from discreet.metricdp.methods.primal_dual import PrimalDual as PrimalDual
+    from discreet.metricdp.problem import Problem as Problem
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.hierarchy import RegionCounts
-    from discreet.hierarchy.query import CountAnswers
+    from discreet.hierarchy.answers import Answers
 
 MAX_BARS = 40
 """Bars of one figure, at most: the names of so many regions can still be read beside them."""
@@ -89,7 +89,7 @@ def plot_counts(
     return ax
 
 
-def plot_answers(answers: CountAnswers, *, ax: Axes | None = None) -> Axes:
+def plot_answers(answers: Answers, *, ax: Axes | None = None) -> Axes:
     """Draw answers to a question, one row a region, with the interval that each comes with.
 
     Parameters
@@ -108,23 +108,20 @@ def plot_answers(answers: CountAnswers, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import numpy as np
     >>> from fractions import Fraction
-    >>> from discreet import Tree
-    >>> from discreet.hierarchy import Frame
-    >>> from discreet.hierarchy.query import CountAnswers
-    >>> frame = Frame(Tree.from_paths([("GA",), ("NY",)]), 5, "private")
-    >>> ax = plot_answers(CountAnswers(frame, np.array([1, 2]), np.array([7, -1]), np.array([3, 3]), Fraction("0.95")))
+    >>> from discreet.hierarchy.answers import Answers
+    >>> values = np.array([7, -1])
+    >>> ends = values - 3, values + 3
+    >>> ax = plot_answers(Answers(("GA", "NY"), (2, 2), values, *ends, ends[0] * 0 + 1, Fraction("0.95"), "Units"))
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_xlabel()
     (['NY', 'GA'], 'answer, with intervals of 95 %')
     """
     ax = axes_or_new(ax)
     order = np.argsort(answers.values, kind="stable")
-    values, half = answers.values[order], answers.half_widths[order]
-    rows = np.arange(len(order))
-    ax.hlines(rows, values - half, values + half, color=BLUE, linewidth=1.4, label="interval")
-    ax.plot(values, rows, "o", color=BLUE, markersize=4, label="answer")
+    rows, ends = np.arange(len(order)), (answers.low[order], answers.high[order])
+    ax.hlines(rows, *ends, color=BLUE, linewidth=1.4, label="interval")
+    ax.plot(answers.values[order], rows, "o", color=BLUE, markersize=4, label="answer")
     if len(order) <= MAX_BARS:
-        names = region_names(answers.frame.tree)
-        ax.set_yticks(rows, [names[node] for node in answers.nodes[order].tolist()])
+        ax.set_yticks(rows, [answers.regions[at] for at in order.tolist()])
     else:
         ax.set_yticks([])
         ax.set_ylabel(f"{len(order)} regions")

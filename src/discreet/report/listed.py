@@ -12,7 +12,6 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.statements import state
 from discreet.evaluate.comparison import best_lower, comparison_cells
-from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot import Curve
 from discreet.plot.counts import MAX_BARS
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
     from discreet.evaluate.comparison import Entry
     from discreet.evaluate.utility.measure import Point
+    from discreet.hierarchy.answers import Answers
     from discreet.hierarchy.contingency import MeasuredTables
-    from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
     from discreet.kanonymity.risk import Risk
     from discreet.ledger import Charge
@@ -42,10 +41,9 @@ _ANSWERS_LEAD = "{question}, from the noisy {source} without bias; {interval}. T
 
 
 def answers_chapter(
-    answers: CountAnswers | TableAnswers,
+    answers: Answers,
     *,
     measured: Measured | MeasuredTables,
-    people: bool = False,
 ) -> Chapter:
     """Render answers to a question.
 
@@ -55,8 +53,6 @@ def answers_chapter(
         What :func:`discreet.hierarchy.query` or :func:`discreet.hierarchy.contingency.query` returned.
     measured
         The measurements that were queried, with the guarantee that they were made with.
-    people
-        Whether sizes were added up, and not units: it changes the lead only.
 
     Returns
     -------
@@ -65,12 +61,11 @@ def answers_chapter(
     """
     table = answers.to_frame("dict", rounded=True)
     notes, source = [f"{measured.guarantee}.", reliability_in_words()], "counts"
-    by: tuple[str, ...] = ()
-    if not isinstance(answers, CountAnswers):
+    if answers.argument:
         notes.append(f"Why intervals cover: {answers.argument}.")
-        by, source = answers.by, "marginals"
+        source = "marginals"
     labels = [
-        ", ".join([region, *(table[name][at] for name in by)])
+        ", ".join([region, *(table[name][at] for name in answers.by)])
         for at, region in enumerate(table["region"])
     ]
     shown = min(len(labels), MAX_BARS)
@@ -88,12 +83,8 @@ def answers_chapter(
         plain(ax)
 
     interval = state("interval", probability=printed.share_or_more(answers.interval))
-    question = answers.question
-    if isinstance(answers, CountAnswers) and answers.weights is None and people:
-        question = "How many people there are"
-    lead = _ANSWERS_LEAD.format(question=question, source=source, interval=interval)
-    marks = table.get("reliability", [""] * len(labels))
-    ends = zip(labels, table["value"], table["low"], table["high"], marks, strict=True)
+    lead = _ANSWERS_LEAD.format(question=answers.question, source=source, interval=interval)
+    columns = [table[name] for name in ("value", "low", "high", "reliability")]
     return list_chapter(
         "Answers",
         "answers",
@@ -105,7 +96,7 @@ def answers_chapter(
         head=["region", "answer", "from", "to", "reliability"],
         rows=[
             [label, printed.count(value), *printed.interval(low, high), mark]
-            for label, value, low, high, mark in ends
+            for label, value, low, high, mark in zip(labels, *columns, strict=True)
         ],
         notes=notes,
     )

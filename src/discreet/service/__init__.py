@@ -8,25 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 if TYPE_CHECKING:
-    from discreet.service.app import create_app
-    from discreet.service.client import Client, Located
-
-__all__ = ["Client", "Located", "create_app"]
-
-_WHERE = {
-    "Client": "client",
-    "Located": "client",
-    "create_app": "app",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.service.app import create_app as create_app
+    from discreet.service.client import Client as Client
+    from discreet.service.client import Located as Located
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -11,25 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 if TYPE_CHECKING:
-    from discreet.streaming.anonymize import anonymize_files
-    from discreet.streaming.record_files import RecordFiles
-    from discreet.streaming.run import FileDiagnostics
-
-__all__ = ["FileDiagnostics", "RecordFiles", "anonymize_files"]
-
-_WHERE = {
-    "FileDiagnostics": "run",
-    "RecordFiles": "record_files",
-    "anonymize_files": "anonymize",
-}
-"""Public name -> the module that defines it."""
+    from discreet.streaming.anonymize import anonymize_files as anonymize_files
+    from discreet.streaming.record_files import RecordFiles as RecordFiles
+    from discreet.streaming.run import FileDiagnostics as FileDiagnostics
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

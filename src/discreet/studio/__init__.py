@@ -8,21 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 if TYPE_CHECKING:
-    from discreet.studio.app import create_studio
-    from discreet.studio.workspaces import OpenWorkspaces
-
-__all__ = ["OpenWorkspaces", "create_studio"]
-
-_WHERE = {"OpenWorkspaces": "workspaces", "create_studio": "app"}
-"""Public name -> the module that defines it."""
-
+    from discreet.studio.app import create_studio as create_studio
+    from discreet.studio.workspaces import OpenWorkspaces as OpenWorkspaces
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

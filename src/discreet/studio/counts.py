@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy import Frame, Plan
     from discreet.hierarchy.contingency import RegionTables
     from discreet.hierarchy.diagnose import Diagnosis
-    from discreet.hierarchy.query import CountAnswers
     from discreet.hierarchy.result import RegionCounts
     from discreet.report.region_bars import LevelBars
     from discreet.studio.forms import Promise
@@ -217,15 +216,6 @@ def _draw_level(bars: LevelBars) -> str:
     return picture(figure)
 
 
-def _ends(answers: CountAnswers | None) -> list[str]:
-    """Return the intervals of answers as texts such as "3 to 9"; one empty text if `answers` is None."""
-    if answers is None:
-        return [""]
-    low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
-    ends = zip(low.tolist(), high.tolist(), strict=True)
-    return [" to ".join(printed.interval(least, most)) for least, most in ends]
-
-
 def _sizes(result: RegionCounts) -> dict[str, Any]:
     """Return the root's counts by size: ``picture``, ``rows`` of size, published count and interval, and ``more``.
 
@@ -237,11 +227,14 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
     shown = min(len(axes.patches), MAX_BARS)
     sizes, rows = result.frame.sizes[:shown].tolist(), []
     for at, size in enumerate(sizes):
-        answer = None if measured is None else query(measured, sizes=[size], level=1)
-        if answer is not None:
+        interval = ""
+        if measured is not None:
+            answer = query(measured, sizes=[size], level=1)
+            half = answer.high - answer.values
             whiskers: dict[str, Any] = {"fmt": "none", "ecolor": INK, "capsize": 3, "lw": 1}
-            axes.errorbar([size], answer.values, yerr=answer.half_widths, **whiskers)
-        rows.append((size, result.counts[0, at].item(), *_ends(answer)))
+            axes.errorbar([size], answer.values, yerr=half, **whiskers)
+            interval = " to ".join(printed.interval(int(answer.low[0]), int(answer.high[0])))
+        rows.append((size, result.counts[0, at].item(), interval))
     return {"picture": picture(figure), "rows": rows, "more": shown < result.frame.n_sizes}
 
 

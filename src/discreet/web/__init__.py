@@ -8,28 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 if TYPE_CHECKING:
-    from discreet.web.gate import Gate
-    from discreet.web.guard import Guard, Limits
-    from discreet.web.running import bind, serve
-
-__all__ = ["Gate", "Guard", "Limits", "bind", "serve"]
-
-_WHERE = {
-    "Gate": "gate",
-    "Guard": "guard",
-    "Limits": "guard",
-    "bind": "running",
-    "serve": "running",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.web.gate import Gate as Gate
+    from discreet.web.guard import Guard as Guard
+    from discreet.web.guard import Limits as Limits
+    from discreet.web.running import bind as bind
+    from discreet.web.running import serve as serve
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -5,17 +5,15 @@ said here is about floating-point optimization; no privacy claim rests on it. A 
 here and verifies the repaired thing exactly.
 """
 
-from discreet.core.lp.bounds import infeasibility, lagrangian_bound
-from discreet.core.lp.model import LinearModel
-from discreet.core.lp.program import LinearProgram
-from discreet.core.lp.solution import LPSolution
-from discreet.core.lp.solve import solve
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LPSolution",
-    "LinearModel",
-    "LinearProgram",
-    "infeasibility",
-    "lagrangian_bound",
-    "solve",
-]
+from discreet.core.lazy import public_names
+from discreet.core.lp.bounds import infeasibility as infeasibility
+from discreet.core.lp.bounds import lagrangian_bound as lagrangian_bound
+from discreet.core.lp.model import LinearModel as LinearModel
+from discreet.core.lp.program import LinearProgram as LinearProgram
+from discreet.core.lp.solution import LPSolution as LPSolution
+from discreet.core.lp.solve import solve as solve
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -9,50 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.lazy import on_first_use
+from discreet.core.lazy import public_names
 
 # At once, since a module loaded later would take the function's name.
-from discreet.hierarchy.contingency.plan import TablesPlan, plan
-from discreet.hierarchy.contingency.query import query
-from discreet.hierarchy.contingency.verify import verify
+from discreet.hierarchy.contingency.plan import TablesPlan as TablesPlan
+from discreet.hierarchy.contingency.plan import plan as plan
+from discreet.hierarchy.contingency.query import query as query
+from discreet.hierarchy.contingency.verify import verify as verify
 
 if TYPE_CHECKING:
-    from discreet.hierarchy.contingency.cell_counts import CellCounts
-    from discreet.hierarchy.contingency.estimates import estimate
-    from discreet.hierarchy.contingency.measure import MeasuredTables
-    from discreet.hierarchy.contingency.problem import Domain, TableFrame
-    from discreet.hierarchy.contingency.records import count_cells
-    from discreet.hierarchy.contingency.result import RegionTables
-
-__all__ = [
-    "CellCounts",
-    "Domain",
-    "MeasuredTables",
-    "RegionTables",
-    "TableFrame",
-    "TablesPlan",
-    "count_cells",
-    "estimate",
-    "plan",
-    "query",
-    "verify",
-]
-
-_WHERE = {
-    "CellCounts": "cell_counts",
-    "Domain": "problem",
-    "MeasuredTables": "measure",
-    "RegionTables": "result",
-    "TableFrame": "problem",
-    "count_cells": "records",
-    "estimate": "estimates",
-}
-"""Public name -> the module that defines it."""
-
+    from discreet.hierarchy.contingency.cell_counts import CellCounts as CellCounts
+    from discreet.hierarchy.contingency.estimates import estimate as estimate
+    from discreet.hierarchy.contingency.measure import MeasuredTables as MeasuredTables
+    from discreet.hierarchy.contingency.problem import Domain as Domain
+    from discreet.hierarchy.contingency.problem import TableFrame as TableFrame
+    from discreet.hierarchy.contingency.records import count_cells as count_cells
+    from discreet.hierarchy.contingency.result import RegionTables as RegionTables
 
 if not TYPE_CHECKING:
-    __getattr__ = on_first_use(globals(), _WHERE)
-
-
-def __dir__() -> list[str]:
-    return __all__
+    __getattr__, __dir__, __all__ = public_names(globals())

@@ -9,21 +9,19 @@ state and its neighbors, each with its best weight. What is answered is that est
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
-from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of, instance_of, items_of, mapping
-from discreet.core.printed import decimal, one_line
+from discreet.core.printed import one_line
+from discreet.hierarchy.answers import Answers, coverage_of, places_of
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.widths import Widths
 from discreet.hierarchy.problem import MAX_QUESTION_WEIGHT
-from discreet.hierarchy.reliability import described_answers
-from discreet.hierarchy.result import Column, region_names, tidy
+from discreet.hierarchy.result import region_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.core.exact import Exact
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
-    from discreet.hierarchy.result import Backend
 
     Zeros = Literal["held", "free"]
 
@@ -40,84 +38,6 @@ BOUND = (
     "the law of the noise of all measurements, from its characteristic function, or Chernoff's bound where that is "
     "shorter; rounded up"
 )
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class TableAnswers:
-    r"""Answers to a question for several regions and categories; covered by the guarantee of the measurements.
-
-    Parameters
-    ----------
-    frame
-        The public facts.
-    regions
-        What each row of answers is about: the name of a region, or of a combination.
-    levels
-        The level of each of them, the root's is 1; 0 for a combination.
-    by
-        The attributes of the columns of answers.
-    categories
-        The categories of each column of answers.
-    values
-        ``(regions, columns)`` of :class:`~fractions.Fraction`: unbiased answers, which may be negative.
-    low, high
-        ``(regions, columns)`` integers: the true number is between them with at least the probability `interval`, for
-        each answer by itself.
-    variances
-        ``(regions, columns)`` of :class:`~fractions.Fraction`: at least the variance of each answer's noise.
-    interval
-        That probability, over the noise.
-    question
-        What was counted, as a phrase.
-    argument
-        Why the intervals cover.
-    """
-
-    frame: TableFrame
-    regions: tuple[str, ...]
-    levels: tuple[int, ...]
-    by: tuple[str, ...]
-    categories: tuple[tuple[str, ...], ...]
-    values: NDArray[Any]
-    low: NDArray[Any]
-    high: NDArray[Any]
-    variances: NDArray[Any]
-    interval: Fraction
-    question: str
-    argument: str = BOUND
-
-    def __repr__(self) -> str:
-        return (
-            f"TableAnswers({len(self.regions)} regions x {len(self.categories)} entries, "
-            f"interval={decimal(self.interval)})"
-        )
-
-    def to_frame(self, backend: Backend = "polars", *, rounded: bool = False) -> Any:  # noqa: ANN401 - a table of that library
-        """Return the answers as a table: one row for each region and entry, with the attributes as columns.
-
-        Columns: ``level`` (1 for the root, 0 for a combination), ``region``, the attributes, ``value`` (a float, or
-        whole if `rounded`), ``low``, ``high``, ``reliability``. Linear in the rows.
-
-        Parameters
-        ----------
-        backend, rounded
-            As for :meth:`discreet.hierarchy.query.CountAnswers.to_frame`.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a backend that :meth:`RegionCounts.to_frame` does not know.
-        """
-        width, rows = len(self.categories), len(self.regions)
-        regions, entries = np.repeat(np.arange(rows), width), np.tile(np.arange(width), rows)
-        levels = np.array(self.levels, dtype=np.int64)
-        columns = [Column("level", levels[regions]), Column("region", regions, self.regions)]
-        for at, name in enumerate(self.by):
-            columns.append(Column(name, entries, [one[at] for one in self.categories]))
-        arrays = (self.values, self.low, self.high, self.variances)
-        values = described_answers(*(one.reshape(-1) for one in arrays), rounded=rounded)
-        return tidy(columns, values, backend)
 
 
 def query(
@@ -131,7 +51,7 @@ def query(
     combine: Mapping[tuple[Any, ...], int] | None = None,
     interval: Exact = "0.95",
     zeros: Zeros = "held",
-) -> TableAnswers:
+) -> Answers:
     """Answer a linear question on regions and cells: without bias, and with intervals that always cover.
 
     Parameters
@@ -159,7 +79,7 @@ def query(
 
     Returns
     -------
-    TableAnswers
+    Answers
         One answer for each region and entry.
 
     Raises
@@ -191,9 +111,7 @@ def query(
     instance_of(measured, MeasuredTables, "measured", "MeasuredTables")
     mapping(where, "where", "categories by attribute")
     frame = measured.frame
-    chance = to_fraction(interval, "interval")
-    if not 0 < chance < 1:
-        raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
+    chance = coverage_of(interval)
     domain = frame.domain
     names = (by,) if isinstance(by, str) else items_of(by, "by", "a list of attributes")
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
@@ -202,25 +120,16 @@ def query(
     if weights is not None:
         question = f"A weighted sum of the entries of {one_line(', '.join(names) or 'the total')}"
     fit = ExactFit(measured, marginal, zeros=holds_zeros(domain, zeros))
+    places: tuple[tuple[str, ...], tuple[int, ...]]
     if combine is not None:
-        chosen = _combined(frame, combine, level, regions)
-        answered = _answered(fit, cells, [chosen], chance)
-        return TableAnswers(
-            frame, (_sum(frame, chosen),), (0,), shown_by, categories, *answered, chance, question
-        )
-    nodes = frame.tree.select(level=level, paths=regions)
-    answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
-    labels = region_names(frame.tree)
-    return TableAnswers(
-        frame,
-        tuple(labels[node] for node in nodes.tolist()),
-        tuple((frame.tree.levels[nodes] + 1).tolist()),
-        shown_by,
-        categories,
-        *answered,
-        chance,
-        question,
-    )
+        chosen = [_combined(frame, combine, level, regions)]
+        places = (_sum(frame, chosen[0]),), (0,)
+    else:
+        nodes = frame.tree.select(level=level, paths=regions)
+        chosen = [{node: 1} for node in nodes.tolist()]
+        places = places_of(frame.tree, nodes)
+    answered = _answered(fit, cells, chosen, chance)
+    return Answers(*places, *answered, chance, question, shown_by, categories, argument=BOUND)
 
 
 def _in_words(frame: TableFrame, where: Mapping[str, Sequence[str]]) -> str:
