@@ -342,8 +342,7 @@ def choose_blocks(
 ) -> Partition:
     """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
 
-    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`, and if
-    every number of `counts` is above n.
+    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`.
 
     Parameters
     ----------
@@ -352,7 +351,7 @@ def choose_blocks(
     edges
         Constraints of the program, which define the boundary; by default all stated ones.
     counts
-        Candidate numbers of blocks; numbers above n are left out.
+        Candidate numbers of blocks, one of them at most n; numbers above n are left out.
 
     Returns
     -------
@@ -373,7 +372,4 @@ def choose_blocks(
         for count in counts
         if count <= constraints.n
     ]
-    if not candidates:
-        expected = f"a number of blocks of at most {constraints.n}"
-        raise InvalidProblemError("counts", expected, list(counts))
     return min(candidates, key=lambda candidate: candidate.work(1))
