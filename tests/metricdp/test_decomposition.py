@@ -20,7 +20,7 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Exponential, Problem, design, verify
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
-from discreet.metricdp.boundary import Chain, Layout, Paths, chain_rows, inner_pairs
+from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows, inner_pairs
 from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods import benders as module
@@ -207,7 +207,7 @@ def space_of(part: Part) -> MetricSpace:
     return part.space
 
 
-def all_chains(layout: Layout) -> list[Chain]:
+def all_chains(layout: Layout) -> list[ConstraintChain]:
     """All pairs of the boundary, stated ones left out: the paper's H_0."""
     known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
     paths = Paths.find(layout.edges, layout.boundary, layout.part.rate)

@@ -153,17 +153,17 @@ class Paths:
         )
         return cls(sources, lengths, before)
 
-    def chains(self) -> dict[tuple[int, int], Chain]:
+    def chains(self) -> dict[tuple[int, int], ConstraintChain]:
         """Return the path between each pair of sources that has one, by its ends in ascending order."""
         return {
-            (source, target): Chain(self, row, target)
+            (source, target): ConstraintChain(self, row, target)
             for row, source in enumerate(self.sources.tolist())
             for target in self.sources[row + 1 :].tolist()
             if np.isfinite(self.lengths[row, target])
         }
 
 
-class Chain(NamedTuple):
+class ConstraintChain(NamedTuple):
     """One of the paths, from its source to a target, or backward."""
 
     paths: Paths
@@ -197,7 +197,7 @@ class Chain(NamedTuple):
         return Multipliers(np.full(len(prices), report), way[:-1], way[1:], prices)
 
 
-def chain_rows(layout: Layout, chains: list[Chain]) -> AddedRows | None:
+def chain_rows(layout: Layout, chains: list[ConstraintChain]) -> AddedRows | None:
     """Return the constraints that chains imply, in both directions for all reports, as rows of the master.
 
     ``None`` without chains, whose ends are boundary records. The tag of a row is the function that converts its
@@ -222,7 +222,7 @@ def chain_rows(layout: Layout, chains: list[Chain]) -> AddedRows | None:
     return AddedRows(matrix, -np.inf, 0.0, tags)
 
 
-def inner_pairs(layout: Layout) -> list[Chain]:
+def inner_pairs(layout: Layout) -> list[ConstraintChain]:
     """Return chains of the pairs of a block's boundary records that are joined through its inside, pruned.
 
     Left out are pairs that are stated, that are implied by the others, or more than 20 nats apart. With the stated
@@ -231,7 +231,7 @@ def inner_pairs(layout: Layout) -> list[Chain]:
     all pairs of a block's boundary in memory, and a prune of them.
     """
     edges = layout.edges
-    best: dict[tuple[int, int], Chain] = {}
+    best: dict[tuple[int, int], ConstraintChain] = {}
     for block in range(layout.split.n_blocks):
         rim, inside = layout.members(block)
         if len(inside) and len(rim) > 1:

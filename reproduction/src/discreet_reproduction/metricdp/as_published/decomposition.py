@@ -17,7 +17,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.lp import LinearProgram
 from discreet.core.outcome import Provenance, Unproven
 from discreet.metricdp.blocks import Partition, partition, partitioner_name
-from discreet.metricdp.boundary import Chain, Layout, Paths, chain_rows
+from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import WholeProblem
 
@@ -281,7 +281,7 @@ def _layout(part: Part, count: int, partitioner: str, seed: int, variant: _Varia
     return Layout(part, Partition(labels, edges), 1.0)
 
 
-def every_pair(layout: Layout) -> list[Chain]:
+def every_pair(layout: Layout) -> list[ConstraintChain]:
     """Return chains for all unconstrained pairs of boundary records of `layout`: the initial cuts H_0 as published.
 
     Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
