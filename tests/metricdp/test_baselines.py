@@ -26,7 +26,6 @@ from discreet.metricdp.methods.baselines import (
     Exponential,
     PlanarLaplace,
     Uniform,
-    baseline_matrix,
     bayes_remap,
     nearest_output_floor,
 )
@@ -34,6 +33,7 @@ from discreet.metricdp.methods.hub import TailsAndHub
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.part import Candidate, PartLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
+from unrepaired import baseline_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

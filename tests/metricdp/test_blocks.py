@@ -152,13 +152,6 @@ def test_the_chooser_takes_the_least_work() -> None:
     assert choose_blocks(space, graph, "k-m-DV", counts=(1,), edges=graph).n_blocks == 1
 
 
-@pytest.mark.parametrize("counts", [(), (10, 12)])
-def test_candidate_numbers_without_one_that_fits_are_refused(counts: tuple[int, ...]) -> None:
-    space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    with pytest.raises(InvalidProblemError, match="counts: expected a number .* at most 9"):
-        choose_blocks(space, space.adjacency(1), "BSC", counts=counts)
-
-
 @pytest.mark.parametrize("count", [0, 10])
 def test_numbers_of_blocks_outside_the_range_are_refused(count: int) -> None:
     space = MetricSpace.grid(3, 3, cell=1, unit="km")

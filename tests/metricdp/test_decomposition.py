@@ -5,31 +5,26 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from importlib import import_module
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
-from discreet.core.lp import LinearProgram, solve
+from discreet.core.lp import solve
 from discreet.core.lp.angular import split as split_program
 from discreet.core.lp.benders import BendersOptions, benders
 from discreet.core.lp.benders import _Loop as LOOP
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp import Benders, Direct, Problem, design, verify
+from discreet.metricdp import Benders, Direct, Exponential, Problem, design, verify
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
-from discreet.metricdp.boundary import Chains, Envelopes, Layout, every_pair, inner_pairs
+from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows, inner_pairs
 from discreet.metricdp.bounds import local
-from discreet.metricdp.bounds.alone import prices_of_blocks
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods import benders as module
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # The module: the package has the function under this name.
 _design = import_module("discreet.metricdp.design")
@@ -173,7 +168,7 @@ def test_bounds_are_monotone_and_cuts_hold_at_the_optimum() -> None:
         program,
         layout.columns,
         options=BendersOptions(gap=1e-5),
-        implied=inner_pairs(layout).rows(),
+        implied=chain_rows(layout, inner_pairs(layout)),
     )
     best = solve(program, method="simplex", tolerance=1e-9)
     lower, upper = [step.lower for step in found.history], [step.upper for step in found.history]
@@ -197,9 +192,9 @@ def test_strong_duality_of_the_subproblems() -> None:
     part = road(40, 10)
     split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    anchor = module._anchor(part, PartLimits())
+    anchor = np.asarray(Exponential().solve(part, PartLimits()).matrix)
     x = anchor[layout.boundary].ravel()
-    loop = LOOP(split_program(layout.program(), layout.columns), BendersOptions(), None, None, None)
+    loop = LOOP(split_program(layout.program(), layout.columns), BendersOptions(), None, None)
     for answer, block in zip(loop._ask(x), loop.parts.blocks, strict=True):
         assert answer.cut is not None
         assert answer.cut.kind == "optimality"
@@ -212,96 +207,42 @@ def space_of(part: Part) -> MetricSpace:
     return part.space
 
 
-def triangle(epsilon: float) -> tuple[Layout, NDArray[np.float64]]:
-    """Three boundary records at the corners of the unit triangle, one internal at its center, three reports."""
-    height = np.sqrt(3) / 2
-    points = [[0, 0], [1, 0], [0.5, height], [0.5, height / 3], [-0.5, 0], [1.5, 0], [0.5, 1.5]]
-    space = MetricSpace.from_points(points, unit="km")
-    pairs = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (0, 4), (1, 5), (2, 6)]
-    lengths = [int(space.distances[i, j]) for i, j in pairs]
-    graph = Adjacency(7, np.array(pairs), np.array(lengths), space.scale_bits)
-    part = Part(np.ones((7, 3)), graph, Fraction(epsilon), None, space=space)
-    q = 1 / (np.exp(epsilon) + 2)
-    rows = np.full((3, 3), q) + np.eye(3) * (1 - 3 * q)
-    layout = Layout(part, Partition([0, 0, 0, 0, 1, 2, 3], graph), 1.0)
-    x = np.full((6, 3), 1 / 3)
-    x[:3] = rows
-    return layout, x.ravel()
-
-
-@pytest.mark.parametrize(("epsilon", "total"), [(0.3, 1.0166), (0.5, 1.0157), (0.8, 0.9956)])
-def test_feasibility_cuts_are_needed_and_have_a_closed_form(epsilon: float, total: float) -> None:
-    """O9: the boundary keeps its own constraints, and yet the record at the center has no row."""
-    layout, x = triangle(epsilon)
-    assert layout.boundary.tolist() == [0, 1, 2, 4, 5, 6]
-    rows = Envelopes(layout)(0, x)
-    boundary = x.reshape(-1, 3)[:3]
-    decay = np.exp(-epsilon / np.sqrt(3))
-    assert (boundary.max(axis=0) * decay).sum() == pytest.approx(total, abs=1e-4)
-    inner = LinearProgram(
-        np.zeros(3), np.ones((1, 3)), row_lower=1, row_upper=1,
-        lower=boundary.max(axis=0) * decay, upper=boundary.min(axis=0) / decay,
-    )  # fmt: skip
-    assert (inner.lower <= inner.upper).all()
-    if total < 1:
-        assert rows is None
-        assert solve(inner).objective == 0
-        return
-    assert rows is not None
-    value = np.asarray(rows.matrix) @ x
-    assert value.tolist() == pytest.approx([total], abs=1e-4)
-    assert inner.lower.sum() > 1
-    # It holds for every private channel, such as the uniform one and the exponential mechanism.
-    for matrix in (np.full((6, 3), 1 / 3), np.repeat([[0.5, 0.3, 0.2]], 6, axis=0)):
-        assert (np.asarray(rows.matrix) @ matrix.ravel() <= 1).all()
-
-
-def test_envelopes_from_above_and_blocks_without_a_rim() -> None:
-    layout, x = triangle(0.5)
-    low = x.reshape(-1, 3).copy()
-    low[:3] = [[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]]
-    rows = Envelopes(layout)(0, low.ravel())
-    assert rows is not None
-    kinds = [tag.kind for tag in rows.tags]  # type: ignore[attr-defined]
-    assert kinds == ["below", "above"]
-    activity = np.asarray(rows.matrix) @ low.ravel()
-    assert activity[0] > 1 > activity[1]
-    alone = Layout(layout.part, Partition([0] * 7, layout.edges), 1.0)
-    assert Envelopes(alone)(0, np.zeros(0)) is None
+def all_chains(layout: Layout) -> list[ConstraintChain]:
+    """All pairs of the boundary, stated ones left out: the paper's H_0."""
+    known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
+    paths = Paths.find(layout.edges, layout.boundary, layout.part.rate)
+    return [chain for ends, chain in paths.chains().items() if ends not in known]
 
 
 def test_a_chain_is_priced_so_that_only_its_ends_feel_it() -> None:
     part = road(40, 6)
     split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    for chains in (inner_pairs(layout), every_pair(layout)):
-        assert chains.rows() is not None
-        at = int(np.argmax([len(nodes) for nodes, _ in chains.chains]))
-        nodes, far = chains.chains[at]
-        assert len(nodes) > 2
-        for row, (first, last) in (
-            (at * 6 + 3, (nodes[0], nodes[-1])),
-            ((len(chains) + at) * 6 + 3, (nodes[-1], nodes[0])),
-        ):
-            prices = chains.price(row, 0.5)
+    lengths = dict(
+        zip(map(tuple, part.constraints.pairs.tolist()), part.constraints.lengths, strict=True)
+    )
+    for chains in (inner_pairs(layout), all_chains(layout)):
+        rows = chain_rows(layout, chains)
+        assert rows is not None
+        sizes = [len(chain.price(part.rate, 0, 1.0)) for chain in chains]
+        at = int(np.argmax(sizes))
+        assert sizes[at] > 1
+        for row in (at * 6 + 3, (len(chains) + at) * 6 + 3):
+            price: Any = rows.tags[row]
+            prices = price(0.5)
             felt = np.zeros(part.n)
-            lengths = {
-                tuple(pair): int(length)
-                for pair, length in zip(
-                    part.constraints.pairs.tolist(), part.constraints.lengths, strict=True
-                )
-            }
             for source, target, value in zip(
                 prices.source.tolist(), prices.target.tolist(), prices.value, strict=True
             ):
-                pair = (min(source, target), max(source, target))
+                length = lengths[min(source, target), max(source, target)]
                 felt[source] += value
-                felt[target] -= value * np.exp(part.rate * lengths[pair])
+                felt[target] -= value * np.exp(part.rate * length)
             assert set(prices.report.tolist()) == {3}
-            assert felt[first] == pytest.approx(0.5)
-            assert felt[last] == pytest.approx(-0.5 * np.exp(part.rate * far[-1]))
-            between = np.setdiff1d(np.arange(part.n), [first, last])
-            assert np.abs(felt[between]).max() < 1e-12
+            # A row of the master is what its prices are felt as.
+            stated = np.zeros((part.n, 6))
+            stated[layout.boundary] = rows.matrix[[row]].toarray().reshape(-1, 6)
+            assert felt == pytest.approx(0.5 * stated[:, 3], abs=1e-12)
+            assert np.count_nonzero(stated) == 2
 
 
 def test_the_sparse_initial_cuts_are_few_and_imply_the_printed_ones() -> None:
@@ -309,78 +250,34 @@ def test_the_sparse_initial_cuts_are_few_and_imply_the_printed_ones() -> None:
     part = road(80, 4)
     split = Partition(partition(space_of(part), part.constraints, 5, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    few, all_of_them = inner_pairs(layout), every_pair(layout)
+    few, all_of_them = inner_pairs(layout), all_chains(layout)
     assert 0 < len(few) < len(all_of_them) / 3
     stated = np.flatnonzero(split.boundary[part.binding.pairs].all(axis=1))
-    ends = np.array([[nodes[0], nodes[-1]] for nodes, _ in few.chains])
     graph = Adjacency(
         part.n,
-        np.concatenate([part.binding.pairs[stated], ends]),
-        np.concatenate([part.binding.lengths[stated], [far[-1] for _, far in few.chains]]),
+        np.concatenate([part.binding.pairs[stated], [chain.ends for chain in few]]),
+        np.concatenate([part.binding.lengths[stated], [chain.length for chain in few]]),
         part.binding.scale_bits,
     )
-    i, j = np.array([[nodes[0], nodes[-1]] for nodes, _ in all_of_them.chains]).T
+    i, j = np.array([chain.ends for chain in all_of_them]).T
     assert (graph.shortest_paths()[i, j] == part.paths[i, j]).all()
 
 
 def test_no_pairs_no_rows() -> None:
     part = road()
     layout = Layout(part, Partition([0] * part.n, part.binding), 1.0)
-    assert inner_pairs(layout).rows() is None
-    assert every_pair(layout).rows() is None
-    assert len(Chains(layout, [])) == 0
+    assert chain_rows(layout, inner_pairs(layout)) is None
+    assert chain_rows(layout, all_chains(layout)) is None
 
 
-def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(rows=100))
-    part = road()
-    found = Benders(3).solve(part, TIGHT)
-    assert found.multipliers is not None
-    assert found.matrix is not None
-    assert "was not built" in found.note
-    lower = lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
-    best = Direct().solve(part, TIGHT)
-    assert best.matrix is not None
-    optimum = float((part.cost * best.matrix).sum())
-    assert 0.1 * optimum < lower <= optimum * (1 + 1e-6)
-    assert float((part.cost * found.matrix).sum()) >= optimum * (1 - 1e-6)
-    within = MetricDP(1, unit="km", radius=1)
-    space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    problem = Problem(space, utility_loss="euclidean")
-    made = design(problem, within, method=Benders(2), gap=0.02)
-    assert verify(made, optimality=True).passed
-    assert made.provenance.method == "primal-dual"
-    assert "not Benders decomposition" in made.provenance.method_trace[-1]
-
-
-def test_without_master_and_without_steps_the_anchor_and_its_blocks_are_what_is_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(rows=100))
-    without = SimpleNamespace(solve=lambda *_: None)
-    monkeypatch.setattr(module, "PrimalDual", lambda **_: without)
-    space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    problem, within = Problem(space, utility_loss="euclidean"), MetricDP(1, unit="km", radius=1)
-    made = design(problem, within, method=Benders(3), throw=False)
-    assert (made.status, verify(made, optimality=True).passed) == ("limit reached", True)
-    assert made.provenance.method == "benders"
-    assert "with renamed reports" in made.provenance.method_trace[-1]
-    assert made.gap is not None
-    assert made.gap < 1
-    best = design(problem, within, method=Benders(3), time_limit=30, throw=False)
-    assert best.lower == made.lower
-
-
-def test_blocks_of_one_bound_nothing_and_little_time_bounds_little() -> None:
-    part = road()
-    assert not len(prices_of_blocks(part, np.arange(part.n), TIGHT))
-    hurried = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), PartLimits(seconds=0.0))
-    calm = prices_of_blocks(part, np.zeros(part.n, dtype=np.int64), TIGHT)
-    assert lower_bound(part.cost, part.constraints, part.epsilon, hurried) <= lower_bound(
-        part.cost, part.constraints, part.epsilon, calm
-    )
+def test_a_program_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_ROWS", 100)
+    found = Benders(3).solve(road(), TIGHT)
+    assert (found.multipliers, found.matrix) == (None, None)
+    assert "rows and was not built" in found.note
+    problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
+    with pytest.raises(SolverError, match="was not built"):
+        design(problem, MetricDP(1, unit="km", radius=1), method=Benders(2), gap=0.02)
 
 
 def test_time_runs_out_and_the_anchor_stands() -> None:
@@ -419,29 +316,6 @@ def test_a_part_without_a_space_is_refused() -> None:
     graph = Adjacency(2, np.array([[0, 1]]), np.array([1]), 0)
     with pytest.raises(InvalidProblemError, match="part: "):
         Benders(1).solve(Part(np.eye(2), graph, Fraction(1), None), TIGHT)
-
-
-def test_blocks_alone_bound_the_whole() -> None:
-    """Below the optimum with and without far reports, and well above nothing."""
-    space = MetricSpace.grid(4, 5, cell=1, unit="km")
-    problem = Problem(space, utility_loss="euclidean")
-    best = design(problem, MetricDP(1, "km", 1), gap=1e-4)
-    part = WholeProblem(problem, space.adjacency(1), Fraction(1)).parts[0]
-    prices = prices_of_blocks(part, np.arange(20) // 10, PartLimits(), far=3.0)
-    lower = lower_bound(part.cost, part.constraints, part.epsilon, prices)
-    assert 0.5 * best.upper < lower <= best.upper
-
-
-def test_reports_far_from_a_block_get_no_prices() -> None:
-    space = MetricSpace.grid(1, 30, cell=1, unit="km")
-    problem = Problem(space, utility_loss="euclidean")
-    part = WholeProblem(problem, space.adjacency(1), Fraction(1)).parts[0]
-    labels = np.arange(30) // 10
-    every = prices_of_blocks(part, labels, PartLimits())
-    near = prices_of_blocks(part, labels, PartLimits(), far=3.0)
-    assert set(near.report[near.source < 10].tolist()) < set(range(20))
-    bounds = [lower_bound(part.cost, part.constraints, part.epsilon, p) for p in (every, near)]
-    assert bounds[1] == pytest.approx(bounds[0], rel=0.05)
 
 
 def test_very_many_secrets_are_designed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:

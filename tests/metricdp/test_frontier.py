@@ -79,7 +79,7 @@ def test_without_prices_only_what_needs_none_is_claimed() -> None:
 
 
 def test_components_and_duplicates_are_no_obstacle() -> None:
-    """Channels are not carried over there; bounds are."""
+    """Channels are carried over there, too, part by part."""
     space = MetricSpace.from_points([[0.0], [1.0], [1.0], [9.0], [10.0]], unit="km")
     problem = Problem(space, utility_loss="distance")
     found = frontier(
@@ -88,7 +88,8 @@ def test_components_and_duplicates_are_no_obstacle() -> None:
     asked = MetricDP("1.5", "km", 2)
     made = design(problem, asked, gap=1e-6, allow_unprotected=True)
     assert found.lower[1] <= made.upper
-    assert found.upper[1] == found.upper[0] >= made.upper
+    assert found.upper[0] > found.upper[1] >= made.lower
+    assert found.upper[1] <= 1.2 * made.upper
 
 
 def test_a_lossless_problem_has_no_gap() -> None:

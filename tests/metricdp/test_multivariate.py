@@ -13,9 +13,9 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import PlanarLaplace, Problem, design
-from discreet.metricdp.methods.baselines import baseline_matrix
 from discreet.metricdp.methods.multivariate import MultivariateLaplace, _directions
 from discreet.metricdp.part import Part, PartLimits
+from unrepaired import baseline_matrix
 
 
 def raw(

@@ -17,12 +17,13 @@ from discreet.core.lp import LinearProgram, solve
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, Exponential, Kernel, PlanarLaplace, Problem, design
 from discreet.metricdp.methods import constopt
-from discreet.metricdp.methods.baselines import Uniform, baseline_matrix, bayes_remap
+from discreet.metricdp.methods.baselines import Uniform, bayes_remap
 from discreet.metricdp.methods.constopt import ConstOPT
 from discreet.metricdp.methods.remap import Remapped
 from discreet.metricdp.methods.spanner import Spanner
 from discreet.metricdp.methods.truncated import TruncatedExponential
 from discreet.metricdp.part import Method, PartLimits, WholeProblem
+from unrepaired import baseline_matrix
 
 GRID = MetricSpace.grid(3, 4, cell=1, unit="km")
 

@@ -44,7 +44,7 @@ PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
 """Names of the partitioners, as in the paper."""
 
 
-_CANDIDATE_BLOCK_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
+CANDIDATE_BLOCK_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
 """Numbers of blocks among which :func:`choose_blocks` chooses."""
 
 
@@ -337,14 +337,12 @@ def choose_blocks(
     partitioner: str,
     *,
     edges: Adjacency | None = None,
-    counts: Sequence[int] = _CANDIDATE_BLOCK_COUNTS,
-    exponent: float = 1.5,
+    counts: Sequence[int] = CANDIDATE_BLOCK_COUNTS,
     seed: int = 0,
 ) -> Partition:
     """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
 
-    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`, and if
-    every number of `counts` is above n.
+    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`.
 
     Parameters
     ----------
@@ -353,9 +351,7 @@ def choose_blocks(
     edges
         Constraints of the program, which define the boundary; by default all stated ones.
     counts
-        Candidate numbers of blocks; numbers above n are left out.
-    exponent
-        See :meth:`Partition.work`.
+        Candidate numbers of blocks, one of them at most n; numbers above n are left out.
 
     Returns
     -------
@@ -376,7 +372,4 @@ def choose_blocks(
         for count in counts
         if count <= constraints.n
     ]
-    if not candidates:
-        expected = f"a number of blocks of at most {constraints.n}"
-        raise InvalidProblemError("counts", expected, list(counts))
-    return min(candidates, key=lambda candidate: candidate.work(1, exponent))
+    return min(candidates, key=lambda candidate: candidate.work(1))

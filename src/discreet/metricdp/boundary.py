@@ -1,4 +1,4 @@
-"""A part as a block-angular program along a partition, and valid inequalities for its boundary.
+"""A part as a block-angular program along a partition, and constraints that are implied on its boundary.
 
 Every added row is implied by a chain of stated constraints from one secret to another, so that its multiplier can be
 restated as prices of stated constraints and the bound of a decomposition holds for the stated problem.
@@ -7,17 +7,15 @@ restated as prices of stated constraints and the bound of a decomposition holds 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
 from discreet.core.lp.benders import AddedRows
-from discreet.core.lp.program import HIGHS
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, constraint_matrix
-from discreet.metricdp.part import Part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram
     from discreet.core.lp.benders import BendersResult
     from discreet.metricdp.blocks import Partition
+    from discreet.metricdp.part import Part
 
 
 @final
@@ -40,15 +39,11 @@ class Layout:
         The partition, on the constraints of the program.
     scale
         Divisor of the costs, since tolerances are absolute.
-    slack, floor
-        Right-hand side of the ratio constraints, and lower bound of every probability; zero in every valid program.
     """
 
     part: Part
     split: Partition
     scale: float
-    slack: float = 0.0
-    floor: float = 0.0
 
     @property
     def edges(self) -> Adjacency:
@@ -69,20 +64,17 @@ class Layout:
     def program(self) -> LinearProgram:
         """Return the linear program: rows as in :func:`~discreet.metricdp.methods.direct.constraint_matrix`.
 
-        Its ``n k`` variables are the entries of the channel, row by row, each from `floor` to 1; costs are divided by
-        `scale`. Ratio rows are at most `slack`, and each of the n last rows is 1. ``O(n k)`` and four entries for
-        each constraint and report.
+        Its ``n k`` variables are the entries of the channel, row by row, each at most 1; costs are divided by
+        `scale`. ``O(n k)`` and four entries for each constraint and report.
         """
         from discreet.core.lp import LinearProgram
 
         matrix, upper = constraint_matrix(self.part, self.edges)
-        lower = np.where(upper == 0, -np.inf, 1.0)
         return LinearProgram(
             (self.part.cost / self.scale).ravel(),
             matrix,
-            row_lower=lower,
-            row_upper=np.where(upper == 0, self.slack, upper),
-            lower=self.floor,
+            row_lower=np.where(upper == 0, -np.inf, 1.0),
+            row_upper=upper,
             upper=1.0,
         )
 
@@ -103,119 +95,44 @@ class Layout:
         touched[self.members(block)[1]] = True
         return self.edges.subgraph(np.flatnonzero(touched[self.edges.pairs].any(axis=1)))
 
-    def prices(self, result: BendersResult, rows: Chains | None) -> Multipliers:
+    def prices(self, result: BendersResult) -> Multipliers:
         """Return the multipliers of a decomposition as prices of stated constraints, in the scale of the problem.
 
-        `result` has the duals of rows and cuts, `rows` the chains added on the way. Linear in what is priced.
+        `result` has the duals of the program's rows, and of those of :func:`chain_rows`, whose tags price them.
+        Linear in what is priced.
         """
         m, k = len(self.edges), self.part.n_reports
         dual = np.maximum(-result.row_duals[: 2 * m * k], 0.0)
         priced = np.flatnonzero(dual)
         ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[priced // k]
         prices = [Multipliers(priced % k, ends[:, 0], ends[:, 1], dual[priced])]
-        for tag, value in zip(result.added, result.added_duals.tolist(), strict=False):
-            if isinstance(tag, _Envelope):
-                prices += tag.prices(self.part.rate, value)
-            elif rows is not None and isinstance(tag, int) and value < 0:
-                prices.append(rows.price(tag, -value))
+        for price, value in zip(result.added, result.added_duals.tolist(), strict=False):
+            if isinstance(price, partial) and value < 0:
+                prices.append(price(-value))
         return Multipliers.stack(prices).scaled(self.scale)
-
-
-class Chains:
-    """Ratio constraints between boundary records, each implied by a chain of stated ones: rows of the master.
-
-    Parameters
-    ----------
-    layout
-        The decomposition.
-    chains
-        For each pair the secrets of its chain and their distances from the first one.
-    """
-
-    def __init__(
-        self, layout: Layout, chains: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    ) -> None:
-        self.chains, self.rate, self.n_reports = chains, layout.part.rate, layout.part.n_reports
-        self.layout = layout
-
-    def __len__(self) -> int:
-        """Count the pairs."""
-        return len(self.chains)
-
-    def rows(self) -> AddedRows | None:
-        """Return the constraints in both directions for all reports, or ``None`` if there are no pairs.
-
-        Row numbers are tags, which :meth:`price` takes. The chains are sorted and oriented in place by their ends, so
-        that rows and chains have one order; call this before :meth:`price`. ``O(pairs k)``.
-        """
-        if not self.chains:
-            return None
-        layout = self.layout
-        place = np.zeros(layout.part.n, dtype=np.int64)
-        place[layout.boundary] = np.arange(len(layout.boundary))
-        ends = place[np.array([[nodes[0], nodes[-1]] for nodes, _ in self.chains])]
-        lengths = np.array([distances[-1] for _, distances in self.chains])
-        order = np.lexsort((ends.max(axis=1), ends.min(axis=1)))
-        self.chains = [_orient_chain(*self.chains[at]) for at in order.tolist()]
-        graph = Adjacency(
-            len(layout.boundary), ends[order], lengths[order], layout.edges.scale_bits
-        )
-        alone = Part(np.zeros((graph.n, self.n_reports)), graph, layout.part.epsilon, None)
-        count = 2 * len(graph) * self.n_reports
-        matrix = constraint_matrix(alone, graph)[0][:count]
-        return AddedRows(matrix, -np.inf, 0.0, range(count))
-
-    def price(self, row: int, value: float) -> Multipliers:
-        """Return prices of the constraints of a chain that cancel at all secrets but its ends.
-
-        `row` is the number of a row of :meth:`rows`, `value` its multiplier, not negative. One price for each
-        constraint of the chain.
-        """
-        m, k = len(self.chains), self.n_reports
-        nodes, distances = self.chains[row % (m * k) // k]
-        if row >= m * k:
-            nodes, distances = nodes[::-1], distances[-1] - distances[::-1]
-        return _price_chain(nodes, distances, self.rate, row % k, value)
-
-
-def _orient_chain(
-    nodes: NDArray[np.int64], distances: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a chain in the direction from its lower-numbered end to the other.
-
-    `nodes` and `distances`, in stored units from the first node, are ``(length,)``; both are returned, distances
-    counted from the new first node.
-    """
-    return (
-        (nodes, distances)
-        if nodes[0] < nodes[-1]
-        else (nodes[::-1], distances[-1] - distances[::-1])
-    )
-
-
-def _price_chain(
-    nodes: NDArray[np.int64], distances: NDArray[np.int64], rate: float, report: int, value: float
-) -> Multipliers:
-    r"""Price a chain: its first constraint gets `value`, one at distance d from the start gets ``value e^(rate d)``.
-
-    `nodes` and `distances`, in stored units from the first node, are ``(length,)``; `rate` is nats a stored unit.
-    Returns ``length - 1`` prices, all of column `report`, each from a node to the next.
-    """
-    prices = value * np.exp(rate * distances[:-1])
-    return Multipliers(np.full(len(prices), report), nodes[:-1], nodes[1:], prices)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Paths:
-    """Shortest paths of constraints from source secrets, at most 20 nats long."""
+class Paths:
+    """Shortest paths of constraints from source secrets, at most 20 nats long.
+
+    Parameters
+    ----------
+    sources
+        ``(s,)``: secrets.
+    lengths
+        ``(s, n)`` in stored units; infinite without a path.
+    before
+        ``(s, n)``: last secret but one of each path.
+    """
 
     sources: NDArray[np.int64]
     lengths: NDArray[np.float64]
     before: NDArray[np.int32]
 
     @classmethod
-    def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
+    def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> Paths:
         """Search the shortest paths over `edges` from each of `sources` ``(s,)``, up to the largest finite exponent.
 
         `rate` is nats a stored unit. A path longer than 20 nats counts as none: its length is infinite. One search by
@@ -236,193 +153,97 @@ class _Paths:
         )
         return cls(sources, lengths, before)
 
-    def chain(self, row: int, target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the secrets of the path from source number `row` to `target`, and their distances from it.
+    def chains(self) -> dict[tuple[int, int], ConstraintChain]:
+        """Return the path between each pair of sources that has one, by its ends in ascending order."""
+        return {
+            (source, target): ConstraintChain(self, row, target)
+            for row, source in enumerate(self.sources.tolist())
+            for target in self.sources[row + 1 :].tolist()
+            if np.isfinite(self.lengths[row, target])
+        }
 
-        ``(length,)`` int64 both, distances in stored units. There must be a path: this is not checked.
+
+class ConstraintChain(NamedTuple):
+    """One of the paths, from its source to a target, or backward."""
+
+    paths: Paths
+    row: int
+    target: int
+    backward: bool = False
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last secret."""
+        ends = int(self.paths.sources[self.row]), self.target
+        return ends[::-1] if self.backward else ends
+
+    @property
+    def length(self) -> int:
+        """Length in stored units."""
+        return int(self.paths.lengths[self.row, self.target])
+
+    def price(self, rate: float, report: int, value: float) -> Multipliers:
+        r"""Return prices of the constraints of the chain that cancel at all secrets but its ends.
+
+        The first constraint gets `value`, one at distance d from the first secret ``value e^(rate d)``; `rate` is nats
+        a stored unit, and all prices are of column `report`.
         """
-        nodes = [target]
-        while nodes[-1] != self.sources[row]:
-            nodes.append(int(self.before[row, nodes[-1]]))
-        way = np.array(nodes[::-1])
-        return way, self.lengths[row, way].astype(np.int64)
+        nodes = [self.target]
+        while nodes[-1] != self.paths.sources[self.row]:
+            nodes.append(int(self.paths.before[self.row, nodes[-1]]))
+        way = np.array(nodes if self.backward else nodes[::-1])
+        apart = self.paths.lengths[self.row, way]
+        prices = value * np.exp(rate * np.abs(apart - apart[0])[:-1])
+        return Multipliers(np.full(len(prices), report), way[:-1], way[1:], prices)
 
 
-def every_pair(layout: Layout) -> Chains:
-    """Return chains for all unconstrained pairs of boundary records of `layout`: the initial cuts H_0 as published.
+def chain_rows(layout: Layout, chains: list[ConstraintChain]) -> AddedRows | None:
+    """Return the constraints that chains imply, in both directions for all reports, as rows of the master.
 
-    Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
-    still far more than those of the program (E7 of the errata). A search by Dijkstra for each boundary record.
+    ``None`` without chains, whose ends are boundary records. The tag of a row is the function that converts its
+    multiplier to prices of stated constraints. ``O(chains k)``.
     """
-    boundary = layout.boundary
-    paths = _Paths.find(layout.edges, boundary, layout.part.rate)
-    known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
-    return Chains(
-        layout,
-        [
-            paths.chain(row, target)
-            for row, source in enumerate(boundary.tolist())
-            for target in boundary[row + 1 :].tolist()
-            if np.isfinite(paths.lengths[row, target]) and (source, target) not in known
-        ],
+    from scipy.sparse import csr_array
+
+    if not chains:
+        return None
+    rate, k = layout.part.rate, layout.part.n_reports
+    both = [*chains, *(chain._replace(backward=True) for chain in chains)]
+    place = np.searchsorted(layout.boundary, np.array([chain.ends for chain in both]))
+    ratio = np.exp(rate * np.array([chain.length for chain in both]))
+    columns = place[:, None, :] * k + np.arange(k)[None, :, None]
+    data = np.repeat(np.stack([np.ones_like(ratio), -ratio], axis=1), k, axis=0)
+    count = k * len(both)
+    matrix = csr_array(
+        (data.ravel(), columns.ravel(), 2 * np.arange(count + 1)),
+        shape=(count, k * len(layout.boundary)),
     )
+    tags = [partial(chain.price, rate, report) for chain in both for report in range(k)]
+    return AddedRows(matrix, -np.inf, 0.0, tags)
 
 
-def inner_pairs(layout: Layout) -> Chains:
+def inner_pairs(layout: Layout) -> list[ConstraintChain]:
     """Return chains of the pairs of a block's boundary records that are joined through its inside, pruned.
 
     Left out are pairs that are stated, that are implied by the others, or more than 20 nats apart. With the stated
-    constraints of the boundary they imply all others, so that the master's feasible set is the same as with
-    :func:`every_pair`. One search by Dijkstra for each boundary record in its block, all pairs of a block's boundary
-    in memory, and a prune of them.
+    constraints of the boundary they imply all others, so that the master's feasible set is the same as with the pairs
+    of the paper's H_0, which are all (E7 of the errata). One search by Dijkstra for each boundary record in its block,
+    all pairs of a block's boundary in memory, and a prune of them.
     """
     edges = layout.edges
-    best: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    best: dict[tuple[int, int], ConstraintChain] = {}
     for block in range(layout.split.n_blocks):
         rim, inside = layout.members(block)
-        if not len(inside) or len(rim) < 2:
-            continue
-        paths = _Paths.find(layout.inner_edges(block), rim, layout.part.rate)
-        for row, source in enumerate(rim.tolist()):
-            for target in rim[row + 1 :].tolist():
-                if np.isfinite(paths.lengths[row, target]):
-                    best[source, target] = paths.chain(row, target)
+        if len(inside) and len(rim) > 1:
+            best |= Paths.find(layout.inner_edges(block), rim, layout.part.rate).chains()
     stated = edges.subgraph(np.flatnonzero(layout.split.boundary[edges.pairs].all(axis=1)))
     known = {tuple(pair) for pair in stated.pairs.tolist()}
-    new = [pair for pair in best if pair not in known]
-    lengths = np.array([best[pair][1][-1] for pair in new], dtype=np.int64)
+    new = sorted(pair for pair in best if pair not in known)
     together = Adjacency(
         edges.n,
         np.concatenate([stated.pairs, np.array(new, dtype=np.int32).reshape(-1, 2)]),
-        np.concatenate([stated.lengths, lengths]),
+        np.concatenate([stated.lengths, np.array([best[p].length for p in new], dtype=np.int64)]),
         edges.scale_bits,
     )
     binding = {tuple(pair) for pair in together.prune().pairs.tolist()}
-    return Chains(layout, [best[pair] for pair in new if pair in binding])
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Envelope:
-    """An inequality on the boundary implied by an internal record, with the chains that prove it."""
-
-    kind: str
-    paths: _Paths
-    secret: int
-    reports: NDArray[np.int64]
-    chosen: NDArray[np.int64]
-
-    def prices(self, rate: float, dual: float) -> list[Multipliers]:
-        """Return prices of the chains between the internal record and the boundary record chosen for each report.
-
-        `rate` is nats a unit, `dual` the multiplier of the cut; none where its sign proves nothing. Linear in the
-        chains.
-        """
-        price = -dual if self.kind == "below" else dual
-        if price <= 0:
-            return []
-        prices = []
-        for report, row in zip(self.reports.tolist(), self.chosen.tolist(), strict=True):
-            nodes, distances = self.paths.chain(row, self.secret)
-            if self.kind == "below":
-                # z_y <= e^D z_x priced e^-D: all reports of x have the same price, and its row sums to 1.
-                prices.append(
-                    _price_chain(
-                        nodes, distances, rate, report, price * float(np.exp(-rate * distances[-1]))
-                    )
-                )
-            else:
-                prices.append(
-                    _price_chain(nodes[::-1], distances[-1] - distances[::-1], rate, report, price)
-                )
-        return prices
-
-
-class Envelopes:
-    r"""Closed-form feasibility cuts: inequalities that an internal record x implies on the boundary of its block.
-
-    For any choice of a boundary record y(k) for each report,
-
-    .. math::
-
-        \sum_k e^{-\epsilon D_{x,y(k)}} z_{y(k),k} \le 1 \le \sum_k e^{\epsilon D_{x,y(k)}} z_{y(k),k},
-
-    since :math:`z_{xk}` lies between and the row of x sums to 1. The most violated one takes the largest, or the least,
-    term of each report.
-
-    Parameters
-    ----------
-    layout
-        The decomposition, whose loop numbers the blocks with internal records.
-    """
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.n_reports = layout.part.n_reports
-        self.place = np.zeros(layout.part.n, dtype=np.int64)
-        self.place[layout.boundary] = np.arange(len(layout.boundary))
-        self.known: list[tuple[NDArray[np.int64], NDArray[np.int64], _Paths | None]] = []
-        for block in range(layout.split.n_blocks):
-            rim, inside = layout.members(block)
-            if len(inside):
-                edges = layout.inner_edges(block)
-                paths = _Paths.find(edges, rim, layout.part.rate) if len(rim) else None
-                self.known.append((rim, inside, paths))
-
-    def __call__(self, block: int, x: NDArray[np.float64]) -> AddedRows | None:
-        """Return the violated cuts of a block as rows of the master, or ``None``."""
-        rim, inside, paths = self.known[block]
-        if paths is None:
-            return None
-        z = np.maximum(x.reshape(-1, self.n_reports)[self.place[rim]], 0.0)
-        factors = np.exp(self.layout.part.rate * paths.lengths[:, inside])
-        rows: list[NDArray[np.float64]] = []
-        tags: list[_Envelope] = []
-        for secret, factor in zip(inside.tolist(), factors.T, strict=True):
-            for kind, choice in (("below", _below(z, factor)), ("above", _above(z, factor))):
-                if choice is None:
-                    continue
-                used, chosen, weight = choice
-                row = np.zeros((len(self.layout.boundary), self.n_reports))
-                row[self.place[rim[chosen]], used] = weight
-                rows.append(row.ravel())
-                tags.append(_Envelope(kind, paths, secret, used, chosen))
-        if not rows:
-            return None
-        below = np.array([tag.kind == "below" for tag in tags])
-        lower, upper = np.where(below, -np.inf, 1.0), np.where(below, 1.0, np.inf)
-        return AddedRows(np.array(rows), lower, upper, tags)
-
-
-_Choice = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
-"""Reports; for each of them the position of a boundary record; and the weight of that entry."""
-
-
-def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
-    """Return the largest of the boundary's lower bounds for each report, or ``None`` if they sum to at most 1.
-
-    `z` ``(boundary, k)`` are entries of the channel, `factor` ``(boundary,)`` bounds a ratio to each, infinite
-    without a path. Returns the reports with a positive bound, and the boundary record and coefficient of each,
-    ``(reports,)``. Linear in `z`.
-    """
-    terms = z / factor[:, None]
-    chosen = terms.argmax(axis=0)
-    largest = terms.max(axis=0)
-    if largest.sum() <= 1 + HIGHS.tolerance:
-        return None
-    used = np.flatnonzero(largest > 0)
-    return used, chosen[used], 1 / factor[chosen[used]]
-
-
-def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
-    """Return the least of the boundary's upper bounds for each report, or ``None`` if they sum to at least 1.
-
-    Arguments are as of :func:`_below`; ``None`` also if no factor is finite. Returns all k reports, and the boundary
-    record and coefficient of each, ``(k,)``. Linear in `z`.
-    """
-    near = np.flatnonzero(np.isfinite(factor))
-    terms = z[near] * factor[near, None]
-    if not len(near) or terms.min(axis=0).sum() >= 1 - HIGHS.tolerance:
-        return None
-    chosen = near[terms.argmin(axis=0)]
-    return np.arange(z.shape[1]), chosen, factor[chosen]
+    return [best[pair] for pair in new if pair in binding]

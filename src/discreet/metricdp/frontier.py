@@ -16,25 +16,18 @@ are repaired, rounded and verified at :math:`\epsilon` like any other candidate,
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.options import (
-    instance_of,
-    items_of,
-    positive_seconds,
-    relative_gap,
-    whole_number,
-)
+from discreet.core.options import instance_of, items_of, whole_number
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
 from discreet.metricdp.methods.kernel import MIN_PROBABILITY
-from discreet.metricdp.part import Candidate
+from discreet.metricdp.part import Given
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import negligible_loss
 
@@ -46,7 +39,7 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.part import Method, Part, PartLimits
+    from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
 
 _COMPENSATED_SHARES = (0.0, 0.5, 0.75, 1.0)
@@ -147,9 +140,6 @@ def frontier(
             "epsilons", "different budgets, one or more", [str(budget) for budget in budgets]
         )
     whole_number(most_designs, "most_designs", "at least one design")
-    relative_gap(gap, optional=False)
-    positive_seconds(time_limit)
-    whole_number(threads, "threads", "at least one thread")
     chart = _Chart(problem, budgets, radius, allow_unprotected=allow_unprotected)
     for at in chart.next_epsilons(gap):
         result = chart.design(at, method=method, gap=gap, time_limit=time_limit, threads=threads)
@@ -162,20 +152,6 @@ def frontier(
         chart.upper,
         tuple(chart.designs[at] for at in sorted(chart.designs)),
     )
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _FixedMatrix:
-    """Method that returns a fixed matrix, for a problem of one part without duplicates."""
-
-    matrix: NDArray[np.float64]
-
-    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Return the matrix, unchanged; ``None`` for a part with another number of secrets."""
-        if part.n != len(self.matrix):
-            return None
-        return Candidate("carried over", self.matrix, None, "A channel was carried over.")
 
 
 class _Chart:
@@ -240,10 +216,8 @@ class _Chart:
                 continue
             around = [self.designs[j] for j in (before, after) if j is not None]
             for table in _candidate_matrices(around, epsilon):
-                # A matrix that does not apply gives no bound.
-                with suppress(SolverError):
-                    upper = self.design(i, method=_FixedMatrix(table)).upper
-                    self.upper[i] = min(self.upper[i], upper)
+                method = Given("carried over", "A channel was carried over.", table)
+                self.upper[i] = min(self.upper[i], self.design(i, method=method).upper)
             for prices in _candidate_prices(around, self.constraints, epsilon):
                 lower = lower_bound(self.problem.cost, self.constraints, epsilon, prices)
                 self.lower[i] = max(self.lower[i], lower)
@@ -324,12 +298,8 @@ def _adapt_prices(
     prices = made.witness
     if prices is None:
         return None
-    n = constraints.n
-    low = np.minimum(prices.source, prices.target).astype(np.int64)
-    high = np.maximum(prices.source, prices.target).astype(np.int64)
-    stated = constraints.pairs[:, 0].astype(np.int64) * n + constraints.pairs[:, 1]
     lengths = np.ldexp(
-        constraints.lengths[np.searchsorted(stated, low * n + high)].astype(np.float64),
+        constraints.lengths[constraints.find(prices.source, prices.target)].astype(np.float64),
         -constraints.scale_bits,
     )
     nats = share * float(made.guarantee.epsilon - epsilon) * lengths

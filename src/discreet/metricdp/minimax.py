@@ -29,12 +29,13 @@ from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.design import MAX_ROWS_FOR_DIRECT, Interrupted, design
 from discreet.metricdp.methods.direct import (
     constraint_matrix,
+    optimum_scale,
     priced_edges,
     program_rows,
     ratio_prices,
 )
 from discreet.metricdp.methods.remap import exponential_remap
-from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from discreet.metricdp.part import Given, Part, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.channels.channel import Channel
     from discreet.core.lp import LPSolution
     from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
@@ -96,49 +96,6 @@ class Minimax:
     def gap(self) -> float:
         """``(upper - lower) / upper``; 0 if both are 0."""
         return (self.upper - self.lower) / self.upper if self.upper > self.lower else 0.0
-
-
-def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
-    """Compute the expected loss of a channel under any prior.
-
-    ``O(n_secrets n_reports)``. `prior` and `loss` are not checked but for their shapes.
-
-    Parameters
-    ----------
-    channel
-        Any channel.
-    prior
-        ``(n_secrets,)`` probabilities.
-    loss
-        ``(n_secrets, n_reports)`` finite and non-negative.
-
-    Returns
-    -------
-    float
-        The loss, rounded up; exactly 0 if every report of positive probability has cost 0.
-
-    Raises
-    ------
-    InvalidProblemError
-        For shapes that disagree.
-
-    Examples
-    --------
-    >>> from discreet.core.channels.channel import Channel
-    >>> coin = Channel.from_weights([[2**61, 2**61], [2**61, 2**61]])
-    >>> round(loss_under(coin, [0.25, 0.75], [[0.0, 1.0], [3.0, 0.0]]), 9)
-    1.25
-    """
-    table = np.asarray(loss, dtype=np.float64)
-    weights = np.asarray(prior, dtype=np.float64)
-    if weights.shape != (channel.n_secrets,):
-        raise InvalidProblemError(
-            "prior", f"{channel.n_secrets} probabilities", f"shape {weights.shape}"
-        )
-    if table.shape != (channel.n_secrets, channel.n_reports):
-        expected = f"shape {(channel.n_secrets, channel.n_reports)}"
-        raise InvalidProblemError("loss", expected, f"shape {table.shape}")
-    return channel.expected_loss(weights[:, None] * table)
 
 
 def minimax(
@@ -236,11 +193,10 @@ def minimax(
         else:
             weights = program.weights
             mixture = _mixture_problem(weights, problems)
-            parts = WholeProblem(mixture, constraints, guarantee.epsilon)
-            result = design_for(program.restrict_to_parts(parts), None, mixture)
+            result = design_for(program.solution(wholes[0]), None, mixture)
     except KeyboardInterrupt as stopped:
         raise Interrupted(getattr(stopped, "best", None) or result) from None
-    losses = np.array([loss_under(result.channel, one.prior, one.loss) for one in problems])
+    losses = np.array([result.channel.expected_loss(one.cost) for one in problems])
     return Minimax(result, weights, losses, _bound_for_worst_prior(result.lower or 0.0, weights))
 
 
@@ -285,24 +241,6 @@ def _bound_for_worst_prior(lower: float, weights: NDArray[np.float64]) -> float:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class _FixedAnswers:
-    """Method that returns a fixed answer for each part."""
-
-    answers: dict[bytes, Candidate]
-
-    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Return the answer that is kept for a part with these costs and constraints; ``None`` for another part."""
-        return self.answers.get(_part_key(part))
-
-
-def _part_key(part: Part) -> bytes:
-    """Return the costs and constraints of a part as bytes: parts with equal keys have the same solutions. Linear."""
-    graph = part.constraints
-    return b"|".join(table.tobytes() for table in (part.cost, graph.pairs, graph.lengths))
-
-
-@final
 class _Program:
     """The program of all components, which the worst case couples, and its solution; solved on construction."""
 
@@ -318,7 +256,7 @@ class _Program:
             advice = "fewer secrets, fewer reports, or a radius"
             raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
         # Absolute tolerances: the optimum should be about 1.
-        self.scale = sum(_optimum_scale(one) for one in first.parts) or 1.0
+        self.scale = sum(optimum_scale(one) for one in first.parts) or 1.0
         solution = self._solve(part, limits)
         self.table = np.maximum(solution.x[:-1], 0.0).reshape(self.shape)
         self.prices = ratio_prices(solution, 2 * len(self.edges) * self.shape[1])
@@ -370,39 +308,15 @@ class _Program:
         weights = ratio_prices(solution, rows)[-count:]
         return weights if weights.sum() > 0.5 else np.ones(count)
 
-    def restrict_to_parts(self, mixture: WholeProblem) -> _FixedAnswers:
-        """Return a method that answers each part of the mixture's problem by its rows and prices of the solution.
+    def solution(self, whole: WholeProblem) -> Given:
+        """Return the solution as a method of the mixture's design.
 
-        `mixture` must have the constraints of the program. Linear in the table and the prices.
+        `whole` is the problem with any of the priors. Linear in the table and the prices.
         """
         priced = np.flatnonzero(self.prices)
-        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[
-            priced // self.shape[1]
-        ]
+        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])
+        source, target = ends[priced // self.shape[1]].T
         value, report = self.prices[priced] * self.scale, priced % self.shape[1]
-        label = (
-            mixture.merged.components[ends[:, 0]] if len(priced) else np.zeros(0, dtype=np.int64)
-        )
-        place = np.zeros(self.shape[0], dtype=np.int64)
-        answers = {}
-        for number, (inside, part) in enumerate(zip(mixture.members, mixture.parts, strict=True)):
-            place[inside] = np.arange(len(inside))
-            own = label == number
-            source, target = place[ends[own]].T
-            prices = Multipliers(report[own], source, target, value[own])
-            note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
-            answers[_part_key(part)] = Candidate("minimax", self.table[inside], prices, note)
-        return _FixedAnswers(answers)
-
-
-def _optimum_scale(part: Part) -> float:
-    """Estimate the size of a part's optimum, in the unit of its cost, from the loss of exponential decay.
-
-    Without own reports only the cheapest costs are summed. Never below ``1e-9`` times the largest cost. ``O(n^2)``,
-    and all shortest paths.
-    """
-    guess = float(part.cost.min(axis=1).sum())
-    if part.own is not None:
-        decay = np.exp(-part.rate * part.paths)
-        guess += float((part.cost[:, part.own] * decay / decay.sum(axis=1, keepdims=True)).sum())
-    return max(guess, 1e-9 * float(part.cost.max()))
+        prices = Multipliers(report, source, target, value).relabel(whole.representatives)
+        note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
+        return Given("minimax", note, self.table[whole.labels], prices)

@@ -57,6 +57,9 @@ class Part:
     home
         ``(n_reports,)``: for each report the secret of the part for which it costs least, in a tie the secret that it
         names. Several reports may have the same home. ``None`` for a part without a problem.
+    secrets
+        ``(n,)`` ascending: numbers of the secrets in the problem, of merged ones that of the first. ``None`` for a part
+        without a problem.
     """
 
     cost: NDArray[np.float64]
@@ -66,6 +69,7 @@ class Part:
     plane: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     space: MetricSpace | None = None
     home: NDArray[np.int64] | None = None
+    secrets: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -265,6 +269,40 @@ class Method(Protocol):
         ...
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Method that returns a known channel of a problem, and its prices, part by part.
+
+    Parameters
+    ----------
+    name, note
+        Name of the method in the provenance, and a sentence for the trace.
+    matrix
+        ``(n_secrets, n_reports)``, close to a private channel.
+    prices
+        Prices between the first secrets of classes at distance 0, or ``None``.
+    """
+
+    name: str
+    note: str
+    matrix: NDArray[np.float64]
+    prices: Multipliers | None = None
+
+    def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
+        """Return the rows and the prices of the secrets of a part; ``None`` for a part without a problem."""
+        secrets, prices = part.secrets, self.prices
+        if secrets is None:
+            return None
+        if prices is not None:
+            own = np.isin(prices.source, secrets)
+            source, target = (
+                np.searchsorted(secrets, ends[own]) for ends in (prices.source, prices.target)
+            )
+            prices = Multipliers(prices.report[own], source, target, prices.value[own])
+        return Candidate(self.name, self.matrix[secrets], prices, self.note)
+
+
 class OutOfTime(str):
     """Message of a method without enough time, which may have an answer with more."""
 
@@ -309,6 +347,11 @@ class WholeProblem:
         """Class of each secret: secrets at distance 0 are merged. Classes are numbered by their first members."""
         _, labels = self.problem.space.merge_duplicates()
         return np.asarray(labels, dtype=np.int64)
+
+    @cached_property
+    def representatives(self) -> NDArray[np.int64]:
+        """First secret of each class, ascending."""
+        return np.unique(self.labels, return_index=True)[1]
 
     @cached_property
     def _stated_pairs(self) -> NDArray[np.int64]:
@@ -388,18 +431,25 @@ class WholeProblem:
 
         Its constraints `alone` are numbered in the part.
         """
-        own, plane = self._own(inside), self._plane(inside)
-        home = self._home(inside)
-        return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
+        space, secrets = self.problem.space, self.representatives[inside]
+        return Part(
+            cost,
+            alone,
+            self.epsilon,
+            self._own(inside),
+            self._plane(secrets),
+            space if len(inside) == space.n else space.restrict(secrets),
+            self._home(inside),
+            secrets,
+        )
 
     def _home(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the home of each report, ``(reports,)``: the class of `inside` for which it costs least.
 
         In a tie the class that it names. `inside` ``(s,)`` are classes, and homes are places in it. ``O(s reports)``.
         """
-        first = np.unique(self.labels, return_index=True)[1]
         # Of losses, not of costs, since all costs of a secret of probability 0 are zero.
-        loss = self.problem.loss[first[inside]]
+        loss = self.problem.loss[self.representatives[inside]]
         home = loss.argmin(axis=0)
         if self.problem.reports is not None:
             place = np.full(self.n_classes, -1)
@@ -410,20 +460,10 @@ class WholeProblem:
             home = np.where(is_cheapest, named, home)
         return np.asarray(home, dtype=np.int64)
 
-    def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
-        """Return the space of the classes `inside` ``(s,)``, represented by the first secret of each.
-
-        The space itself for all.
-        """
-        space = self.problem.space
-        if len(inside) == space.n:
-            return space
-        return space.restrict(np.unique(self.labels, return_index=True)[1][inside])
-
     def _plane(
-        self, inside: NDArray[np.int64]
+        self, secrets: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the points of the classes `inside` ``(s, 2)`` and of the reports ``(k, 2)`` in a plane.
+        """Return the points of some `secrets` ``(s, 2)`` and of the reports ``(k, 2)`` in a plane.
 
         ``None`` if the space has no points in a plane or on a globe, or if reports do not name secrets. ``O(n log
         n)``.
@@ -431,8 +471,7 @@ class WholeProblem:
         reports, points = self.problem.reports, self._planar_points
         if points is None or reports is None:
             return None
-        first = np.unique(self.labels, return_index=True)[1]
-        return points[first[inside]], points[reports]
+        return points[secrets], points[reports]
 
     @cached_property
     def _planar_points(self) -> NDArray[np.float64] | None:
@@ -493,12 +532,9 @@ class WholeProblem:
         prices = Multipliers.stack(relabelled)
         if self.merged is self.constraints:
             return prices
-        source, target = prices.source.astype(np.int64), prices.target.astype(np.int64)
-        pairs = self.merged.pairs.astype(np.int64)
-        keys = np.minimum(source, target) * self.n_classes + np.maximum(source, target)
-        place = np.searchsorted(pairs[:, 0] * self.n_classes + pairs[:, 1], keys)
+        place = self.merged.find(prices.source, prices.target)
         stated = self.constraints.pairs[self._stated_pairs[place]]
-        is_reversed = self.labels[stated[:, 0]] != source
+        is_reversed = self.labels[stated[:, 0]] != prices.source
         return Multipliers(
             prices.report,
             np.where(is_reversed, stated[:, 1], stated[:, 0]),

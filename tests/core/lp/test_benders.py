@@ -207,17 +207,6 @@ def test_rows_of_the_caller_count_in_the_bound_and_come_back_with_their_tags() -
     assert found.added == ("x >= 1/4",)
     assert "feasibility" not in [cut.kind for cut in found.cuts]
     assert found.upper == pytest.approx(0.5, abs=1e-6)
-    seen = []
-
-    def separate(block: int, x: NDArray[np.float64]) -> AddedRows | None:
-        seen.append(block)
-        return AddedRows([[1.0]], 0.25, INF, ["x >= 1/4"]) if x[0] < 0.25 - 1e-7 else None
-
-    found = benders(program, blocks, separate=separate)
-    assert found.history[-1].separated == 1
-    assert found.added == ("x >= 1/4",)
-    assert set(seen) == {0}
-    assert found.upper == pytest.approx(0.5, abs=1e-6)
 
 
 def test_a_row_that_is_not_valid_makes_the_bound_false() -> None:

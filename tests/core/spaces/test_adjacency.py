@@ -446,3 +446,13 @@ def test_lengths_that_no_space_is_made_with_are_constrained_all_the_same(
     table = np.array([[0, 2, 3], [2, 0, 2], [3, 2, 0]], dtype=np.int64) << 48
     space = MetricSpace("km", "matrix", 48, TableLengths(table))
     assert len(space.adjacency(radius).pairs) == 3
+
+
+def test_edges_are_found_in_both_directions_and_others_are_not() -> None:
+    path = Adjacency(4, np.array([[2, 3], [0, 1], [1, 2]]), np.array([7, 5, 6]), 0)
+    place = path.find(np.array([1, 2, 0, 3]), np.array([0, 3, 3, 2]))
+    assert path.lengths[place].tolist()[:2] == [5, 7]
+    assert place[2] == -1
+    assert path.lengths[place[3]] == 7
+    none = Adjacency(3, np.zeros((0, 2), dtype=np.int32), np.zeros(0, dtype=np.int64), 0)
+    assert none.find(np.array([0]), np.array([1])).tolist() == [-1]

@@ -150,7 +150,7 @@ def figures17to20(run: Run) -> Experiment:
         rows=rows,
         notes=(
             *_PRINTED,
-            "Corrected: in-out separation from the exponential mechanism, envelopes, the implied cuts that matter.",
+            "Corrected: in-out separation from the exponential mechanism, and the implied cuts that matter.",
             "A lower bound as printed that is above a loss that was reached is no bound (E1).",
             "The paper plots a subproblem without a solution as the value 9; here there is no upper bound then.",
             *NOTES.values(),

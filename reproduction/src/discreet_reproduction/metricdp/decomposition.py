@@ -214,7 +214,11 @@ def decompose(
         how = Benders(
             blocks=size.blocks, partitioner=partitioner, iterations=size.iterations, seed=seed
         )
-        return _designed(instance, method, partitioner, how, size)
+        try:
+            return _designed(instance, method, partitioner, how, size)
+        except SolverError as error:
+            # A program that would be too large.
+            return Solved(method, partitioner, 0.0, None, _said(error))
     start = time.process_time()
     variant = as_published if method == "as printed" else as_released
     try:

@@ -14,17 +14,20 @@ import numpy as np
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.lp.benders import BendersOptions, benders
 from discreet.metricdp.blocks import Partition, partition
-from discreet.metricdp.boundary import Envelopes, Layout, every_pair, inner_pairs
+from discreet.metricdp.boundary import Layout, chain_rows, inner_pairs
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, priced_edges
 from discreet.metricdp.part import PartLimits
+from discreet_reproduction.metricdp.as_published.decomposition import (
+    count_boundary_twice,
+    every_pair,
+)
 from discreet_reproduction.metricdp.instances import EPSILON, RADIUS, make_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from discreet.core.lp.angular import Cut
     from discreet.core.progress import Progress
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Part
@@ -197,10 +200,9 @@ def trace(
             layout.program(),
             layout.columns,
             options=options,
-            implied=chains.rows(),
+            implied=chain_rows(layout, chains),
             anchor=None if printed else anchor.ravel(),
-            separate=None if printed else Envelopes(layout),
-            amend=_twice(layout) if printed else None,
+            amend=count_boundary_twice(layout) if printed else None,
             on_progress=on_progress,
         ).status
     except (SolverError, InfeasibleError, LimitReachedError) as error:
@@ -212,21 +214,6 @@ def trace(
 def _all_edges(part: Part) -> Adjacency:
     graph = part.constraints
     return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= LARGEST_EXPONENT))
-
-
-def _twice(layout: Layout) -> Callable[[Cut], Cut]:
-    """Count the boundary of a block again in its optimality cuts, as the paper's Section 3.2 does (E1)."""
-    split, boundary, cost = layout.split, layout.boundary, layout.part.cost
-    inside = np.unique(split.labels[~split.boundary])
-
-    def amend(cut: Cut) -> Cut:
-        if cut.kind == "feasibility":
-            return cut
-        mine = split.labels[boundary] == inside[cut.block]
-        extra = np.where(mine[:, None], cost[boundary] / layout.scale, 0.0).ravel()
-        return replace(cut, gradient=cut.gradient + extra)
-
-    return amend
 
 
 def _finish(

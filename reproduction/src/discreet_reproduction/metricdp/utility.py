@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core.errors import SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.metricdp import Benders, Exponential, design
 from discreet.metricdp.methods.baselines import nearest_output_floor
@@ -81,25 +82,32 @@ def figure6(run: Run) -> Experiment:
 def _solved(
     instance: MetricInstance, dataset: str, name: str, method: Method | None, seconds: float
 ) -> dict[str, Cell]:
-    """Design a channel within a limit of time, and verify it."""
+    """Design a channel within a limit of time, and verify it; a row without figures if the program is too large."""
     start = time.process_time()
-    made = design(
-        instance.problem,
-        instance.guarantee(),
-        method=method,
-        gap=0.01,
-        time_limit=seconds,
-        allow_unprotected=True,
-        throw=False,
-    )
-    iterations = made.provenance.parameters.get("iterations")
     at_1000 = instance.space.n == 1000 and method is not None
-    return {
+    row: dict[str, Cell] = {
         "data": dataset,
         "N": instance.space.n,
         "method": name,
-        "seconds": round(time.process_time() - start, 3),
+        "seconds": None,
         "seconds (paper)": _AT_1000[dataset] if at_1000 else None,
+    }
+    try:
+        made = design(
+            instance.problem,
+            instance.guarantee(),
+            method=method,
+            gap=0.01,
+            time_limit=seconds,
+            allow_unprotected=True,
+            throw=False,
+        )
+    except SolverError:
+        missing = dict.fromkeys(("iterations", "loss", "gap", "found by"))
+        return row | missing | {"ended": "program too large"}
+    iterations = made.provenance.parameters.get("iterations")
+    return row | {
+        "seconds": round(time.process_time() - start, 3),
         "iterations": iterations if isinstance(iterations, int) else None,
         "loss": made.upper,
         "gap": made.gap,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -82,14 +82,6 @@ class AddedRows:
     tags: Sequence[object]
 
 
-class Separator(Protocol):
-    """Finds valid rows that a point violates."""
-
-    def __call__(self, block: int, x: NDArray[np.float64], /) -> AddedRows | None:
-        """Rows that every feasible point keeps and `x` does not, or ``None``; the block is not solved at x then."""
-        ...
-
-
 @final
 @dataclass(frozen=True)
 class BendersStep:
@@ -101,8 +93,8 @@ class BendersStep:
         From 1; 0 for the anchor.
     lower, upper
         Best bounds so far.
-    optimality, feasibility, separated
-        Numbers of cuts of each kind so far, and of rows that the separator found.
+    optimality, feasibility
+        Numbers of cuts of each kind so far.
     step
         How far from the inner point to the master's point the blocks were asked; 1 is at the master's.
     """
@@ -112,7 +104,6 @@ class BendersStep:
     upper: float
     optimality: int
     feasibility: int
-    separated: int
     step: float
 
 
@@ -172,8 +163,7 @@ class BendersResult:
     row_duals
         Multipliers of the rows of the whole program that give `lower`, shape (m,), those of cuts added up.
     added, added_duals
-        Tags and multipliers of the rows that the caller added: implied ones first, then those of the separator. There
-        are fewer multipliers where rows came after the iteration with the best `lower`.
+        Tags and multipliers of the rows that the caller added.
     cuts
         All cuts, in order.
     history
@@ -200,7 +190,6 @@ def benders(
     options: BendersOptions | None = None,
     implied: AddedRows | None = None,
     anchor: ArrayLike | None = None,
-    separate: Separator | None = None,
     amend: Callable[[Cut], Cut] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> BendersResult:
@@ -216,8 +205,6 @@ def benders(
         Rows over the master's variables that every feasible point keeps: initial cuts.
     anchor
         ``(n,)``: a feasible point of the whole, for in-out separation.
-    separate
-        Finds further rows, before a block is solved; called from the threads of the executor.
     amend
         Changes each cut before it is used. What it returns is believed: this is how a published cut is tried as it was
         printed, right or wrong.
@@ -254,7 +241,7 @@ def benders(
     >>> round(found.upper, 6), round(found.lower, 6), found.status
     (1.0, 1.0, 'gap reached')
     """
-    loop = _Loop(split(program, blocks), options or BendersOptions(), separate, amend, on_progress)
+    loop = _Loop(split(program, blocks), options or BendersOptions(), amend, on_progress)
     if implied is not None:
         loop.master.add(implied)
     status = loop.run(None if anchor is None else loop.read(anchor))
@@ -277,15 +264,14 @@ class _Master:
         self.origin: list[tuple[str, int]] = [("row", row) for row in parts.rows.tolist()]
         self.scale = [1.0] * len(self.origin)
         self.tags: list[object] = []
-        self.separated = 0
 
     @property
     def count(self) -> int:
         """Number of rows."""
         return len(self.origin)
 
-    def add(self, rows: AddedRows) -> int:
-        """Append rows of the caller, in the master's variables, to the model in place; return how many."""
+    def add(self, rows: AddedRows) -> None:
+        """Append rows of the caller, in the master's variables, to the model in place."""
         from scipy.sparse import csr_array, hstack
 
         matrix = csr_array(rows.matrix)
@@ -295,7 +281,6 @@ class _Master:
         self.origin += [("added", len(self.tags) + i) for i in range(count)]
         self.scale += [1.0] * count
         self.tags += list(rows.tags)
-        return count
 
     def cut(self, block: Block, cut: Cut) -> None:
         """Append a `cut` of `block` to the model in place, unless it is too steep for numbers that the solver reads."""
@@ -342,7 +327,6 @@ class _Answer:
     value: float = math.inf
     y: NDArray[np.float64] | None = None
     cut: Cut | None = None
-    rows: AddedRows | None = None
 
 
 class _Loop:
@@ -350,11 +334,10 @@ class _Loop:
         self,
         parts: Angular,
         options: BendersOptions,
-        separate: Separator | None,
         amend: Callable[[Cut], Cut] | None,
         on_progress: Callable[[Progress], None] | None,
     ) -> None:
-        self.parts, self.options, self.separate = parts, options, separate
+        self.parts, self.options = parts, options
         self.amend, self.report = amend, Reporter(on_progress)
         self.stop = None if options.time_limit is None else time.monotonic() + options.time_limit
         self.master = _Master(parts)
@@ -477,12 +460,8 @@ class _Loop:
         Returns
         -------
         _Answer
-            Value, solution and optimality cut; or a feasibility cut; or rows of `separate`; or nothing if the solver
-            failed.
+            Value, solution and optimality cut; or a feasibility cut; or nothing if the solver failed.
         """
-        rows = None if self.separate is None else self.separate(number, x)
-        if rows is not None:
-            return _Answer(rows=rows)
         block, model = self.parts.blocks[number], self.models[number]
         shift = block.linking @ x
         program = block.program
@@ -522,8 +501,6 @@ class _Loop:
         """
         n, before = len(query), self.master.count
         for block, answer in zip(self.parts.blocks, answers, strict=True):
-            if answer.rows is not None:
-                self.master.separated += self.master.add(answer.rows)
             if answer.cut is None:
                 continue
             cut = answer.cut if self.amend is None else self.amend(answer.cut)
@@ -561,7 +538,6 @@ class _Loop:
             self.upper,
             optimality,
             len(kinds) - optimality,
-            master.separated,
             step,
         )
         self.history.append(state)

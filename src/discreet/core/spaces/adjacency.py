@@ -337,6 +337,17 @@ class Adjacency:
         """Whether all pairs of secrets are worth a matrix: at least a quarter of them are adjacent."""
         return self.n <= measures.DENSE_LIMIT and 8 * len(self) > self.n**2
 
+    def find(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the index of each pair ``(i[t], j[t])``, in either direction, ``(m,)``; -1 if it is no edge.
+
+        A bisection for each pair.
+        """
+        low, high = np.minimum(i, j).astype(np.int64), np.maximum(i, j)
+        keys = np.append(self.pairs[:, 0].astype(np.int64) * self.n + self.pairs[:, 1], -1)
+        wanted = low * self.n + high
+        place = np.searchsorted(keys[:-1], wanted)
+        return np.where(keys[place] == wanted, place, -1)
+
     def subgraph(self, edges: NDArray[np.integer]) -> Adjacency:
         """Return a graph on all secrets with the edges at the given rows of ``pairs``, in the order given.
 

@@ -10,104 +10,79 @@ _HERE = "discreet.metricdp.methods"
 _CLAIM = "metric DP"
 _PUBLISHED = "discreet_reproduction.metricdp.as_published.decomposition"
 
+_BASELINES = (
+    ("constant", "baselines:BestConstant", "always the cheapest report"),
+    ("constopt", "constopt:ConstOPT", "an exponential form far away, a linear program near by"),
+    ("exponential", "baselines:Exponential", "the exponential mechanism"),
+    (
+        "exponential-remap",
+        "remap:exponential_remap",
+        "the exponential mechanism, then the Bayes remap",
+    ),
+    (
+        "multivariate-laplace",
+        "multivariate:MultivariateLaplace",
+        "noise around a word's vector, then the nearest word",
+    ),
+    (
+        "planar-laplace",
+        "baselines:PlanarLaplace",
+        "planar Laplace noise, moved to the nearest report",
+    ),
+    (
+        "planar-laplace-remap",
+        "remap:planar_laplace_remap",
+        "planar Laplace noise, then the Bayes remap",
+    ),
+    (
+        "tails-and-hub",
+        "hub:TailsAndHub",
+        "exponential tails with the best heights, the rest to one report",
+    ),
+    ("tem", "truncated:TruncatedExponential", "the truncated exponential mechanism for words"),
+    ("uniform", "baselines:Uniform", "any report, each equally likely"),
+)
+_BOUNDED = (
+    ("benders", "benders:Benders", "Benders decomposition along a partition of the secrets"),
+    ("direct", "direct:Direct", "the linear program as a whole, by HiGHS"),
+    ("kernel", "kernel:Kernel", "the closed form, where it is a channel"),
+    ("spanner", "spanner:Spanner", "the linear program on a spanner, at a smaller epsilon"),
+    (
+        "primal-dual",
+        "primal_dual:PrimalDual",
+        "restarted primal-dual steps on the whole program",
+    ),
+)
+"""Name, module and maker, and summary of each method: without a lower bound, and with one."""
+
+_NO_GUARANTEE = (
+    (
+        "as-published",
+        "the decomposition as it was printed",
+        (
+            "its cut counts the boundary's cost twice and its floats are private up to tolerances only; "
+            "'benders' is the sound form"
+        ),
+    ),
+    (
+        "as-released",
+        "the decomposition as its code was released",
+        "it relaxes every ratio constraint by 0.01; 'benders' is the sound form",
+    ),
+)
+
 BASELINES = Methods(
-    [
-        MethodRecord(
-            "constant", f"{_HERE}.baselines:BestConstant", "always the cheapest report", _CLAIM
-        ),
-        MethodRecord(
-            "constopt",
-            f"{_HERE}.constopt:ConstOPT",
-            "an exponential form far away, a linear program near by",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "exponential", f"{_HERE}.baselines:Exponential", "the exponential mechanism", _CLAIM
-        ),
-        MethodRecord(
-            "exponential-remap",
-            f"{_HERE}.remap:exponential_remap",
-            "the exponential mechanism, then the Bayes remap",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "multivariate-laplace",
-            f"{_HERE}.multivariate:MultivariateLaplace",
-            "noise around a word's vector, then the nearest word",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "planar-laplace",
-            f"{_HERE}.baselines:PlanarLaplace",
-            "planar Laplace noise, moved to the nearest report",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "planar-laplace-remap",
-            f"{_HERE}.remap:planar_laplace_remap",
-            "planar Laplace noise, then the Bayes remap",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "tails-and-hub",
-            f"{_HERE}.hub:TailsAndHub",
-            "exponential tails with the best heights, the rest to one report",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "tem",
-            f"{_HERE}.truncated:TruncatedExponential",
-            "the truncated exponential mechanism for words",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "uniform", f"{_HERE}.baselines:Uniform", "any report, each equally likely", _CLAIM
-        ),
-    ]
+    MethodRecord(name, f"{_HERE}.{where}", summary, _CLAIM) for name, where, summary in _BASELINES
 )
 """Methods without a lower bound, with which optimal channels are compared."""
 
 METHODS = Methods(
     [
-        MethodRecord(
-            "benders",
-            f"{_HERE}.benders:Benders",
-            "Benders decomposition along a partition of the secrets",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "direct", f"{_HERE}.direct:Direct", "the linear program as a whole, by HiGHS", _CLAIM
-        ),
-        MethodRecord(
-            "kernel", f"{_HERE}.kernel:Kernel", "the closed form, where it is a channel", _CLAIM
-        ),
-        MethodRecord(
-            "spanner",
-            f"{_HERE}.spanner:Spanner",
-            "the linear program on a spanner, at a smaller epsilon",
-            _CLAIM,
-        ),
-        MethodRecord(
-            "primal-dual",
-            f"{_HERE}.primal_dual:PrimalDual",
-            "restarted primal-dual steps on the whole program",
-            _CLAIM,
-        ),
+        *(MethodRecord(name, f"{_HERE}.{at}", summary, _CLAIM) for name, at, summary in _BOUNDED),
         *BASELINES.values(),
-        MethodRecord(
-            "as-published",
-            f"{_PUBLISHED}:as_published",
-            "the decomposition as it was printed",
-            None,
-            "its cut counts the boundary's cost twice and its floats are private up to tolerances only; "
-            "'benders' is the sound form",
-        ),
-        MethodRecord(
-            "as-released",
-            f"{_PUBLISHED}:as_released",
-            "the decomposition as its code was released",
-            None,
-            "it relaxes every ratio constraint by 0.01; 'benders' is the sound form",
+        *(
+            MethodRecord(name, f"{_PUBLISHED}:{name.replace('-', '_')}", summary, None, why)
+            for name, summary, why in _NO_GUARANTEE
         ),
     ]
 )

@@ -11,20 +11,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_floor
-from discreet.metricdp.part import Candidate, PartLimits, WholeProblem
+from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.part import Part
+    from discreet.metricdp.part import Part, PartLimits
     from discreet.metricdp.problem import Problem
 
 _NODES_PER_PANEL, _NODES_PER_FLAT_PANEL = 12, 4
@@ -33,14 +32,6 @@ _NODES_PER_PANEL, _NODES_PER_FLAT_PANEL = 12, 4
 
 _MIN_EXTENT_IN_NATS = 1e-6
 """Least extent of the reports, in nats, for which integrals over their cells are accurate."""
-
-
-class Baseline(Protocol):
-    """A method without bounds."""
-
-    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Return a matrix, or ``None`` if the method does not apply to the part."""
-        ...
 
 
 @final
@@ -176,58 +167,6 @@ class BestConstant:
         matrix = np.zeros_like(part.cost)
         matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
         return Candidate("constant", matrix, None, "The same report is given for every secret.")
-
-
-def baseline_matrix(
-    method: Baseline, problem: Problem, constraints: Adjacency, epsilon: Fraction
-) -> NDArray[np.float64]:
-    """Return the matrix of a baseline before repair, in floats.
-
-    Rows are those of the problem's secrets. ``O(n_secrets n_reports)`` after all shortest paths.
-
-    Parameters
-    ----------
-    method
-        ``Exponential()``, ``PlanarLaplace()``, ``Uniform()`` or ``BestConstant()``.
-    problem
-        The problem.
-    constraints
-        A graph on its secrets.
-    epsilon
-        Nats per unit of distance.
-
-    Returns
-    -------
-    ndarray
-        ``(n_secrets, n_reports)``, rows about 1.
-
-    Raises
-    ------
-    InvalidProblemError
-        If the method does not apply.
-
-    Examples
-    --------
-    >>> from discreet.core.spaces.metric import MetricSpace
-    >>> from discreet.metricdp import Problem
-    >>> line = MetricSpace.from_points([[0.0], [2.0]], unit="km")
-    >>> problem = Problem(line, utility_loss="distance")
-    >>> baseline_matrix(Exponential(), problem, line.adjacency(), Fraction(1)).round(4).tolist()
-    [[0.7311, 0.2689], [0.2689, 0.7311]]
-    """
-    whole_problem = WholeProblem(problem, constraints, epsilon)
-    candidates = [method.solve(part, PartLimits()) for part in whole_problem.parts]
-    matrices = [
-        candidate.matrix
-        for candidate in candidates
-        if candidate is not None and candidate.matrix is not None
-    ]
-    if len(matrices) < len(candidates):
-        raise InvalidProblemError(
-            "method", "one that applies to this problem", type(method).__name__
-        )
-    table: NDArray[np.float64] = whole_problem.assemble(matrices)[whole_problem.labels]
-    return table
 
 
 def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:

@@ -103,6 +103,8 @@ class ConstOPT:
         ----------
         ``2 f + f^2`` rows for each report with f free entries, after ``O(n^2)`` work for each report.
         """
+        from discreet.core.lp import solve
+
         home = part.places
         nats = np.asarray(part.rate * part.paths, dtype=np.float64)
         radius = self._radius(nats, part)
@@ -114,26 +116,25 @@ class ConstOPT:
                 note = f"ConstOPT would need {rows} rows and was not built."
                 return Candidate("constopt", None, None, note)
             attempts += 1
+            form = _Form(part, nats, float(self.rate) * nats[:, home], free)
             try:
-                matrix = self._program(part, nats, home, free, limits)
+                solution = solve(
+                    form.program(),
+                    method="simplex",
+                    time_limit=limits.solving,
+                    threads=limits.threads,
+                )
+                break
             except InfeasibleError:
                 if free.all():
                     raise
                 radius = max(2 * radius, float(nats[nats > 0].min(initial=math.inf)))
-                continue
-            return self._candidate(matrix, free, rows, attempts)
-
-    def _candidate(
-        self, matrix: NDArray[np.float64], free: NDArray[np.bool_], rows: int, attempts: int
-    ) -> Candidate:
-        """Return the channel `matrix` ``(n, k)`` with its facts.
-
-        Share of entries in `free` ``(n, k)``, rows, attempts.
-        """
-        share = float(free.mean())
-        note = f"ConstOPT with {printed_share(share)} of the entries free had {rows} rows (radius number {attempts})."
+        share = printed_share(float(free.mean()))
+        note = (
+            f"ConstOPT with {share} of the entries free had {rows} rows (radius number {attempts})."
+        )
         facts = {"rate": str(self.rate), "free entries": int(free.sum()), "rows": rows}
-        return Candidate("constopt", matrix, None, note, facts)
+        return Candidate("constopt", form.matrix(solution.x), None, note, facts)
 
     def _radius(self, nats: NDArray[np.float64], part: Part) -> float:
         """Return the free radius of the first program, in nats: `free`, or the largest distance to a nearest neighbor.
@@ -144,27 +145,6 @@ class ConstOPT:
             return float(part.epsilon * self.free) * (1 + 1e-9)
         to_others = np.where(np.eye(part.n, dtype=bool), np.inf, nats)
         return float(to_others.min(axis=1).max()) * (1 + 1e-9)
-
-    def _program(
-        self,
-        part: Part,
-        nats: NDArray[np.float64],
-        home: NDArray[np.int64],
-        free: NDArray[np.bool_],
-        limits: PartLimits,
-    ) -> NDArray[np.float64]:
-        """Solve the program of the free entries ``(n, k)`` by the simplex method, and return the channel ``(n, k)``.
-
-        `nats` is ``(n, n)``; `home` ``(k,)`` is each report's secret. A row for each pair of free entries of a
-        column.
-        """
-        from discreet.core.lp import solve
-
-        form = _Form(part, nats, float(self.rate) * nats[:, home], free)
-        solution = solve(
-            form.program(), method="simplex", time_limit=limits.solving, threads=limits.threads
-        )
-        return form.matrix(solution.x)
 
 
 @final

@@ -143,7 +143,7 @@ class Direct:
         matrix, upper = constraint_matrix(part, edges)
         lower = np.where(upper == 0, -np.inf, 1.0)
         # Tolerances are absolute: without scaling a small optimum would vanish in them.
-        cost = (part.cost / _optimum_scale(part)).ravel()
+        cost = (part.cost / (optimum_scale(part) or 1.0)).ravel()
         return LinearProgram(cost, matrix, row_lower=lower, row_upper=upper)
 
     @staticmethod
@@ -225,17 +225,17 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
     return csr_array((data, indices, starts), shape=(m + n, n * k)), upper
 
 
-def _optimum_scale(part: Part) -> float:
+def optimum_scale(part: Part) -> float:
     """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate.
 
-    Always positive. Without own reports only the first term. ``O(n^2)``, and all shortest paths.
+    At least ``1e-9`` times the largest cost. Without own reports only the first term. ``O(n^2)``, and all shortest
+    paths.
     """
     guess = float(part.cost.min(axis=1).sum())
     if part.own is not None:
         decay = np.exp(-part.rate * part.paths)
         guess += float((part.cost[:, part.own] * decay / decay.sum(axis=1, keepdims=True)).sum())
-    largest = float(part.cost.max())
-    return max(guess, 1e-9 * largest) or 1.0
+    return max(guess, 1e-9 * float(part.cost.max()))
 
 
 def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
@@ -244,7 +244,7 @@ def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
     In the unit of the loss: the scale of the program is undone. Linear in edges times reports.
     """
     m, k = len(edges), part.n_reports
-    dual = ratio_prices(solution, 2 * m * k) * _optimum_scale(part)
+    dual = ratio_prices(solution, 2 * m * k) * (optimum_scale(part) or 1.0)
     priced = np.flatnonzero(dual)
     ends = np.concatenate([edges.pairs, edges.pairs[:, ::-1]])[priced // k]
     return Multipliers(priced % k, ends[:, 0], ends[:, 1], dual[priced])

@@ -22,8 +22,6 @@ from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.direct import Direct
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Candidate, Part, PartLimits
 
@@ -105,11 +103,8 @@ def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> 
     `rate` is nats a stored unit at the smaller epsilon. Prices of pairs that `part` does not constrain are dropped;
     each pair must be an edge of `graph`. A bisection for each price.
     """
-    n, stated = part.n, part.constraints
-    keys = np.minimum(prices.source, prices.target).astype(np.int64) * n
-    keys += np.maximum(prices.source, prices.target)
-    lengths = graph.lengths[np.searchsorted(_pair_keys(graph), keys)]
-    keep = np.isin(keys, _pair_keys(stated))
+    lengths = graph.lengths[graph.find(prices.source, prices.target)]
+    keep = part.constraints.find(prices.source, prices.target) >= 0
     value = prices.value * np.exp((rate - part.rate) * lengths)
     return Multipliers(
         prices.report[keep],
@@ -117,8 +112,3 @@ def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> 
         prices.target[keep],
         value[keep],
     )
-
-
-def _pair_keys(graph: Adjacency) -> NDArray[np.int64]:
-    """Return a number for each pair of a graph, ascending, since pairs are in lexicographic order."""
-    return graph.pairs[:, 0].astype(np.int64) * graph.n + graph.pairs[:, 1]

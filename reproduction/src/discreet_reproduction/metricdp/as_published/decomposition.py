@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.lp import LinearProgram
 from discreet.core.outcome import Provenance, Unproven
 from discreet.metricdp.blocks import Partition, partition, partitioner_name
-from discreet.metricdp.boundary import Layout, every_pair
+from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import WholeProblem
 
@@ -277,7 +278,32 @@ def _layout(part: Part, count: int, partitioner: str, seed: int, variant: _Varia
     if part.space is None:
         raise InvalidProblemError("part", "one that knows its space", "another")  # pragma: no cover
     labels = partition(part.space, graph, count, partitioner, seed=seed)
-    return Layout(part, Partition(labels, edges), 1.0, variant.slack, variant.floor)
+    return Layout(part, Partition(labels, edges), 1.0)
+
+
+def every_pair(layout: Layout) -> list[ConstraintChain]:
+    """Return chains for all unconstrained pairs of boundary records of `layout`: the initial cuts H_0 as published.
+
+    Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
+    still far more than those of the program (E7 of the errata). A search by Dijkstra for each boundary record.
+    """
+    known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
+    paths = Paths.find(layout.edges, layout.boundary, layout.part.rate)
+    return [chain for ends, chain in paths.chains().items() if ends not in known]
+
+
+def _relaxed(program: LinearProgram, variant: _Variant) -> LinearProgram:
+    """Relax the ratio constraints of a program, and bound its entries from below, as the released code does."""
+    if not variant.slack:
+        return program
+    return LinearProgram(
+        program.cost,
+        program.matrix,
+        row_lower=program.row_lower,
+        row_upper=np.where(program.row_upper == 0, variant.slack, program.row_upper),
+        lower=variant.floor,
+        upper=program.upper,
+    )
 
 
 def _decompose(
@@ -287,13 +313,13 @@ def _decompose(
     from discreet.core.lp.benders import BendersOptions, benders
 
     found = benders(
-        layout.program(),
+        _relaxed(layout.program(), variant),
         layout.columns,
         options=BendersOptions(
             gap=0.0, absolute_gap=variant.gap, iterations=iterations, time_limit=time_limit
         ),
-        implied=every_pair(layout).rows() if variant.initial_cuts else None,
-        amend=_twice(layout),
+        implied=chain_rows(layout, every_pair(layout)) if variant.initial_cuts else None,
+        amend=count_boundary_twice(layout),
     )
     if found.x is None:
         raise LimitReachedError(f"{found.status} before all subproblems were feasible at once")
@@ -301,8 +327,8 @@ def _decompose(
     return matrix, found.lower, found.upper, found.history[-1].iteration, found.status
 
 
-def _twice(layout: Layout) -> Callable[[Cut], Cut]:
-    """Add the cost of the boundary of its block to an optimality cut, as printed."""
+def count_boundary_twice(layout: Layout) -> Callable[[Cut], Cut]:
+    """Return what adds the cost of the boundary of its block to an optimality cut, as printed in Section 3.2 (E1)."""
     split, boundary, cost = layout.split, layout.boundary, layout.part.cost
     # The loop numbers the blocks that have internal records.
     known = np.unique(split.labels[~split.boundary])
@@ -311,7 +337,7 @@ def _twice(layout: Layout) -> Callable[[Cut], Cut]:
         if cut.kind == "feasibility":
             return cut
         mine = split.labels[boundary] == known[cut.block]
-        extra = np.where(mine[:, None], cost[boundary], 0.0).ravel()
+        extra = np.where(mine[:, None], cost[boundary] / layout.scale, 0.0).ravel()
         return replace(cut, gradient=cut.gradient + extra)
 
     return amend
