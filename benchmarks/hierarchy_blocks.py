@@ -32,6 +32,7 @@ from discreet.hierarchy.contingency.rounding import (
     round_largest,
     round_root,
 )
+from discreet.hierarchy.contingency.shape import toward_shape
 from discreet.hierarchy.contingency.whole import whole_below
 
 LEVELS = 6
@@ -110,6 +111,7 @@ def main() -> None:
     say("combined", begun, machines=len(sent))
     begun = time.process_time()
     root = Siblings(nation[0][None], nation[1][None], None, None, domain.possible)
+    root = toward_shape(root, basis)
     top = round_root(solve(root, basis, rounds=500).tables, domain, [(), (1,), domain.full], None)
     children = Siblings(
         np.stack([mean for mean, _ in sent]),
@@ -118,8 +120,8 @@ def main() -> None:
         None,
         domain.possible,
     )
-    found = solve(children, basis, rounds=60).tables
-    tables = by_exchanges(round_largest(as_units(found, top), top), children, basis)
+    found = solve(toward_shape(children, basis), basis, rounds=60).tables
+    tables = by_exchanges(round_largest(as_units(found, top), top), found, children, basis)
     say("nation and counties", begun)
     for at, measured in enumerate(kept):
         begun = time.process_time()

@@ -201,7 +201,7 @@ class Categories:
         `parameters` are those of the provenance; its ``"gaps"`` become the gaps by level. Linear in the numbers.
         """
         gaps = tuple(
-            LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
+            LevelGap(int(one["level"]), **{k: float(one[k]) for k in one if k != "level"})
             for one in parameters.get("gaps", ())
         )
         values = _by_marginal(frame, numbers)

@@ -178,8 +178,8 @@ STATEMENTS: Mapping[str, Statement] = {
     ),
     "moved tables": Statement(
         "level {level}: the published tables differ from the unbiased estimates by {moved} standard errors (root mean "
-        "square over cells), because they are whole, nonnegative and additive; for nonnegative tables{above} the "
-        "difference is at least {least}. For the true tables at most 1 is expected.",
+        "square over cells), because they are whole, nonnegative and additive{why}. For the true tables at most 1 is "
+        "expected.",
         "Estimates are from the measurements of a region and of those below it; squared distances are weighted by the "
         "inverse of their covariance.",
         "docs/theory/hierarchy/whole-tables.md",

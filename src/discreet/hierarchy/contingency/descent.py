@@ -5,15 +5,19 @@ Given the parent's table :math:`X`, its children minimize
 .. math:: f(x) = \tfrac12 \sum_c (x_c - m_c)^T \Lambda_c (x_c - m_c), \qquad \sum_c x_c = X, \quad x \ge 0,
 
 where :math:`m_c` is a child's estimate from its own subtree and :math:`\Lambda_c = \sum_S a_{cS} E_S` its precision.
-Without the bounds this is generalized least squares. The alternating direction method of multipliers [BPCPE11]_ solves
-it: one step is closed form for each coefficient, the other clips.
+Without the bounds this is generalized least squares. A model of siblings (:mod:`discreet.hierarchy.contingency.shape`)
+adds :math:`h(x) = \tfrac12 \sum w (x - t)^2` over all cells. The alternating direction method of multipliers [BPCPE11]_
+solves it: one step is closed form for each coefficient, the other for each cell, where it clips.
 
-**The bound.** For any multipliers :math:`s_c \ge 0` and :math:`\mu`, with :math:`t_c = s_c + \mu`, dropping
-:math:`x \ge 0` gives a lower bound L; and for every feasible table x, with :math:`d_c = x_c - m_c`,
+**The bound.** For any multipliers :math:`s_c` and :math:`\mu`, with :math:`t_c = s_c + \mu`, the minima of
+:math:`f - s \cdot x - \mu \cdot (\sum_c x_c - X)` over all x and of :math:`h + s \cdot x` over :math:`x \ge 0` add up
+to a lower bound L; and for every feasible table x, with :math:`d_c = x_c - m_c`,
 
-.. math:: f(x) - L = \tfrac12 \sum_c \lVert \Lambda_c^{1/2} d_c - \Lambda_c^{-1/2} t_c \rVert^2 + \sum_c s_c \cdot x_c ,
+.. math:: f(x) + h(x) - L = \tfrac12 \sum_c \lVert \Lambda_c^{1/2} d_c - \Lambda_c^{-1/2} t_c \rVert^2
+    + \bigl[ h(x) + s \cdot x - \min_{z \ge 0} (h(z) + s \cdot z) \bigr],
 
-a sum of terms that are not negative: nothing cancels, and floats with a proved error give it rounded outwards.
+a sum of terms that are not negative, for each child and each cell: nothing cancels, and floats with a proved error give
+it rounded outwards.
 """
 
 from __future__ import annotations
@@ -52,6 +56,9 @@ class Siblings:
         For the root the public number of records, or ``None``.
     free
         ``(cells,)``: where a record may be.
+    expected, weight
+        ``(children, cells)``: tables that a model makes expected, 0 where `free` or the parent is; and their inverse
+        variances, 0 without a model.
     """
 
     targets: NDArray[np.float64]
@@ -59,6 +66,8 @@ class Siblings:
     parent: NDArray[np.int64] | None
     total: int | None
     free: NDArray[np.bool_]
+    expected: NDArray[np.float64] | float = 0.0
+    weight: NDArray[np.float64] | float = 0.0
 
 
 @final
@@ -84,8 +93,9 @@ class Solved:
 def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 0.01) -> Solved:
     """Fit non-negative tables of children to their estimates by the alternating direction method of multipliers.
 
-    Minimizes the squared distance, weighted by `precision`; the tables add up to the parent up to the residual. Returns
-    them with the multipliers of the bounds and the residual, in records; one above `tol` after `rounds` is not raised.
+    Minimizes the squared distances from the estimates, weighted by `precision`, and from expected tables; the tables
+    add up to the parent up to the residual. Returns them with the multipliers of the step that clips and the residual,
+    in records; one above `tol` after `rounds` is not raised.
 
     Parameters
     ----------
@@ -112,12 +122,14 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
     clipped = np.maximum(basis.backward(targets), 0)
     clipped[:, ~free] = 0
     dual = np.zeros_like(clipped)
+    expected, pull = dual + task.expected, dual + task.weight / step
     wanted, gap = clipped.copy(), np.zeros(clipped.shape[1])
     residual = math.inf
     for _ in range(rounds):
         moved = basis.forward(wanted)
         kernels.mix(moved, targets, precision, basis.subset, step, parent, fixed, gap)
-        residual = float(kernels.clip(basis.backward(moved), clipped, dual, free, wanted))
+        cells = basis.backward(moved)
+        residual = float(kernels.clip(cells, clipped, dual, free, expected, pull, wanted))
         if residual < tol:
             break
     return Solved(clipped, -step * dual, residual)
@@ -142,7 +154,7 @@ def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64],
 
 def proved(
     task: Siblings, solved: Solved, tables: NDArray[np.int64], basis: InteractionBasis
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, float]:
     """Bound the objective of whole tables and their distance from the best, outwards.
 
     Raises SolverError for tables that are negative, or positive where no record may be. Two transforms of all
@@ -167,6 +179,8 @@ def proved(
         The objective of the tables, rounded up.
     apart : float
         By how much no feasible tables are better, rounded up.
+    moved : float
+        The part of the objective that is the distance from the estimates, rounded up.
 
     Notes
     -----
@@ -181,8 +195,9 @@ def proved(
         raise SolverError("descent", "tables that are not negative, and 0 where no record may be")
     cells = tables.astype(np.float64)
     off = basis.forward(cells) - task.targets
-    # Multipliers are any numbers of the right sign: the floats that are there.
-    multipliers = np.where(free, np.maximum(solved.multipliers, 0), solved.multipliers)
+    expected, by = task.expected, task.weight
+    # Multipliers are any numbers, of the right sign where no model expects a count: the floats that are there.
+    multipliers = np.where(free & (by == 0), np.maximum(solved.multipliers, 0), solved.multipliers)
     _, fixed = _sums(task, basis)
     marked = basis.forward(multipliers)
     common = np.where(
@@ -201,10 +216,15 @@ def proved(
     norms = np.linalg.norm(off * np.sqrt(weight), axis=1)
     slack += 8 * _HALF_ULP * (norms + np.linalg.norm(shifted / np.sqrt(weight), axis=1)) * ROUND_UP
     rows = np.linalg.norm((weight * off - shifted) / np.sqrt(weight), axis=1) * ROUND_UP + slack
-    apart = (
-        float((rows**2).sum()) / 2 * ROUND_UP
-        + float((multipliers * cells)[:, free].sum()) * ROUND_UP
-    )
-    least = float((np.maximum(norms / ROUND_UP - largest * moved, 0) ** 2).sum()) / 2 / ROUND_UP
+    # Each cell's part of h(x) + s x less its least value over x >= 0, which is at `best` up to what floats err by.
+    shift = np.divide(multipliers, by, out=np.zeros_like(cells), where=by > 0)
+    best = np.maximum(expected - shift, 0)
+    slope = np.where(best > 0, 0, np.maximum(multipliers - by * expected, 0))
+    slack = 8 * _HALF_ULP * (np.abs(multipliers) + by * (expected + best))
+    slack *= cells + best + expected + np.abs(shift)
+    clipped = by * (cells - best) ** 2 / 2 + slope * cells + slack
+    apart = (float((rows**2).sum()) / 2 + float(clipped[:, free].sum())) * ROUND_UP
+    model = float((by * (cells - expected) ** 2)[:, free].sum()) / 2
+    least = float((np.maximum(norms / ROUND_UP - largest * moved, 0) ** 2).sum()) / 2
     most = float(((norms * ROUND_UP + largest * moved) ** 2).sum()) / 2 * ROUND_UP
-    return least, most, apart
+    return (least + model) / ROUND_UP, most + model * ROUND_UP, apart, most

@@ -223,7 +223,7 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         self, measured: MeasuredTables, result: RegionTables, read_as: Mapping[str, Any]
     ) -> Provenance:
         """Record the method, the noise, the gaps, how rows were read, and the proved loss, rounded outward."""
-        gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
+        gaps = [{k: v for k, v in asdict(g).items() if v is not None} for g in result.gaps]
         own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
         parameters = {**measured.parameters(), "method": own, "gaps": gaps, **read_as}
         proved = self.proved

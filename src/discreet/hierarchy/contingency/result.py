@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -49,9 +50,11 @@ class LevelGap:
     level
         The level; the root's is 1.
     lower, upper
-        Half the squared distance from the unbiased estimates, weighted by the inverse of their covariance: a lower
-        bound for all tables that are not negative and add up to the tables above, and that of the published tables.
-        Both are rounded outwards.
+        Half the squared distances from the unbiased estimates, weighted by the inverse of their covariance, and from
+        the expected tables, by inverse variances: a lower bound for all tables that are not negative and add up to the
+        tables above, and that of the published tables. Both are rounded outwards.
+    moved
+        The first part of `upper`; ``None`` where no tables are expected, and all of it is that part.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class LevelGap:
     level: int
     lower: float
     upper: float
+    moved: float | None = None
 
     @property
     def gap(self) -> float:
@@ -131,8 +135,8 @@ class RegionTables:
         Returns
         -------
         list of str
-            The distance of the published tables from the unbiased estimates, and that of the nearest tables of a class
-            that the sentence names, in standard errors of the noise.
+            The distance of the published tables from the unbiased estimates in standard errors of the noise; and
+            where no tables are expected, that of the nearest tables of a class that the sentence names.
         """
         frame, sentences = self.frame, []
         for one in self.gaps:
@@ -142,16 +146,14 @@ class RegionTables:
             above = f" that add up to the published tables of level {one.level - 1}"
             if one.level == 1:
                 above = " that add up to the public number of records" if fixed else ""
-            moved, least = (np.sqrt(2 * half / max(numbers, 1)) for half in (one.upper, one.lower))
-            sentences.append(
-                state(
-                    "moved tables",
-                    level=one.level,
-                    moved=at_most(float(np.nextafter(moved, np.inf)), 3),
-                    least=at_least(float(np.nextafter(least, 0)), 3),
-                    above=above,
-                )
-            )
+            halves = (one.upper if one.moved is None else one.moved, one.lower)
+            moved, least = (float(np.sqrt(2 * half / max(numbers, 1))) for half in halves)
+            bound = at_least(math.nextafter(least, 0), 3)
+            why = f"; for nonnegative tables{above} the difference is at least {bound}"
+            if one.moved is not None:
+                why = ", and drawn to the shape of the region above"
+            far = at_most(math.nextafter(moved, math.inf), 3)
+            sentences.append(state("moved tables", level=one.level, moved=far, why=why))
         return sentences
 
     def described(self, outcome: Release[Any]) -> list[tuple[str, object]]:

@@ -1,7 +1,7 @@
 r"""Round the tables of the regions below one parent to whole numbers that add up to the parent's.
 
 Cells take their floors and ceilings by their fractions, so that sums over the children stay, and then units move from
-child to child while that lowers the objective, in which the marginals are. No bound is promised for the entry of a
+child to child while that brings marginals nearer to the fit. No bound is promised for the entry of a
 marginal: controlled rounding of marginals that are not nested is NP-hard and not always possible [KGA93]_.
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.descent import Siblings
     from discreet.hierarchy.contingency.estimates import InteractionBasis
     from discreet.hierarchy.contingency.problem import Domain, Marginal
+    from discreet.hierarchy.contingency.shares import Floats
 
 ONE = 1 << 20
 """Tables are fixed-point numbers of so many units before they are rounded: their sums and floors are exact."""
@@ -111,8 +112,7 @@ def round_root(
     values = np.array([(int(units.sum()) + ONE // 2) // ONE], dtype=np.int64)
     for q in chain:
         entries = domain.entries(q)
-        wanted = np.bincount(entries, weights=None, minlength=domain.size_of(q)) * 0
-        np.add.at(wanted, entries, units)
+        wanted = domain.project(units[None], q)[0]
         holder = np.zeros(domain.size_of(q), dtype=np.int64)
         holder[entries] = above
         made = wanted // ONE
@@ -155,14 +155,11 @@ def round_largest(units: NDArray[np.int64], parent: NDArray[np.int64]) -> NDArra
 
 
 def by_exchanges(
-    cells: NDArray[np.int64],
-    task: Siblings,
-    basis: InteractionBasis,
-    *,
-    passes: int = 4,
+    cells: NDArray[np.int64], fit: Floats, task: Siblings, basis: InteractionBasis, passes: int = 4
 ) -> NDArray[np.int64]:
-    r"""Move units of cells between children while that brings the tables nearer to their targets.
+    r"""Move units of cells between children while that brings the tables nearer to the fitted ones.
 
+    Distances are weighted by the precision of the estimates, in which marginals are; the model of siblings has no say.
     The precision :math:`\sum_S a_S E_S` is :math:`\sum_q v_q M_q^T M_q` with :math:`v_q c_q = \sum_{S \supseteq q}
     (-1)^{|S \setminus q|} a_S`, so that the objective is a weighted sum of squares of the errors of marginals; a unit
     that moves changes one entry of each.
@@ -173,6 +170,8 @@ def by_exchanges(
     ----------
     cells
         ``(children, cells)`` whole numbers; changed.
+    fit
+        ``(children, cells)`` floats.
     task
         The children of one parent.
     basis
@@ -199,7 +198,7 @@ def by_exchanges(
             if set(q) <= set(subset):
                 sign = (-1) ** (len(subset) - len(q))
                 weight[:, at] += sign * task.precision[:, other] / domain.spread(q)
-    apart = cells - basis.backward(task.targets)
+    apart = cells - fit
     sizes = np.cumsum([0, *map(domain.size_of, subsets)])
     off = np.concatenate([domain.project(apart, q) for q in subsets], axis=1)
     places = np.stack(

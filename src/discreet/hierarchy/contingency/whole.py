@@ -1,10 +1,12 @@
 """Whole tables from noisy marginals: non-negative, integral, consistent over regions and marginals, with a proved gap.
 
 Up the tree generalized least squares; down it, for one parent after the other, non-negative tables that add up to the
-parent's (:mod:`discreet.hierarchy.contingency.descent`), made whole
-(:mod:`discreet.hierarchy.contingency.rounding`). All of it is post-processing of the measurements.
+parent's (:mod:`discreet.hierarchy.contingency.descent`), drawn to its shape as far as siblings are alike
+(:mod:`discreet.hierarchy.contingency.shape`), made whole (:mod:`discreet.hierarchy.contingency.rounding`). All of it is
+post-processing of the measurements.
 
-What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. Signed estimates stay
+What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. What is peculiar to a
+region is understated. Signed estimates stay
 the answer to questions (:func:`discreet.hierarchy.contingency.query`); intervals are never put around whole tables.
 
 Proposes; checked by `discreet.hierarchy.contingency.verify.verify`.
@@ -31,9 +33,10 @@ from discreet.hierarchy.contingency.rounding import (
     round_largest,
     round_root,
 )
+from discreet.hierarchy.contingency.shape import toward_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -130,7 +133,8 @@ def whole(
     threads
         Among how many threads parents are dealt out; the result does not depend on it.
     look_below
-        Whether a region's estimate uses the measurements of the regions below it; TopDown's does not.
+        Whether a region's estimate uses the measurements of the regions below it, and its table is drawn to the shape
+        of the region above (:mod:`discreet.hierarchy.contingency.shape`); TopDown's does neither.
     on_progress
         Called with each level; its arguments depend on the noisy values alone.
 
@@ -158,11 +162,13 @@ def whole(
     means, precision = made.means, made.weights.precision
     chain = chain_of(list(frame.marginals), domain)
     root = Siblings(means[:1], precision[:1], None, frame.total, domain.possible)
+    root = toward_shape(root, made.basis) if look_below else root
     solved = solve(root, made.basis, rounds=10 * rounds)
     top = round_root(solved.tables, domain, chain, frame.total)
-    least, most, apart = proved(root, solved, top[None], made.basis)
-    cells, gaps = _descend(frame, made, top, rounds=rounds, threads=threads, report=report)
-    return RegionTables(frame, cells, (_gap(1, least, most, apart), *gaps))
+    bounds = proved(root, solved, top[None], made.basis)
+    many = {"rounds": rounds, "threads": threads}
+    cells, gaps = _descend(frame, made, top, **many, shaped=look_below, report=report)
+    return RegionTables(frame, cells, (_gap(1, bounds, shaped=look_below), *gaps))
 
 
 def whole_below(
@@ -208,14 +214,10 @@ def whole_below(
         raise InvalidProblemError("top", expected, f"{table.dtype} of shape {table.shape}")
     positive_count(threads, "threads")
     positive_count(rounds, "rounds")
-    cells, gaps = _descend(
-        frame,
-        upward(measured),
-        table.astype(np.int64),
-        rounds=rounds,
-        threads=threads,
-        report=Reporter(None, clock=None),
-    )
+    many = {"rounds": rounds, "threads": threads}
+    quiet = Reporter(None, clock=None)
+    made, first = upward(measured), table.astype(np.int64)
+    cells, gaps = _descend(frame, made, first, **many, shaped=True, report=quiet)
     return RegionTables(frame, cells, gaps)
 
 
@@ -226,13 +228,14 @@ def _descend(
     *,
     rounds: int,
     threads: int,
+    shaped: bool,
     report: Reporter,
 ) -> tuple[NDArray[np.int64], tuple[LevelGap, ...]]:
     """Round level by level from the root's table `top` ``(cells,)``.
 
     Return ``(nodes, cells)`` int64 and the gaps by level. `made` has the estimates. The parents of a level know
     nothing of one another, and are solved in threads, at most `rounds` rounds each, of linear cost in the cells of
-    their children.
+    their children, which are drawn to the shape of their parent's where `shaped`.
     """
     domain, tree = frame.domain, frame.tree
     basis, means, precision = made.basis, made.means, made.weights.precision
@@ -240,13 +243,14 @@ def _descend(
     out[0] = top
     gaps = []
 
-    def settle(node: int) -> tuple[float, float, float]:
+    def settle(node: int) -> tuple[float, float, float, float]:
         children = tree.children(node)
         rows = slice(children.start, children.stop)
         task = Siblings(means[rows], precision[rows], out[node], None, domain.possible)
+        task = toward_shape(task, basis) if shaped else task
         fit = solve(task, basis, rounds=rounds)
         start = round_largest(as_units(fit.tables, out[node]), out[node])
-        out[rows] = by_exchanges(start, task, basis)
+        out[rows] = by_exchanges(start, fit.tables, task, basis)
         return proved(task, fit, out[rows], basis)
 
     for level in range(tree.depth):
@@ -261,11 +265,16 @@ def _descend(
         else:
             with ThreadPoolExecutor(threads) as executor:
                 bounds = list(executor.map(settle, nodes))
-        least, most, apart = (sum(part) for part in zip(*bounds, strict=True))
-        gaps.append(_gap(level + 2, least, most, apart))
+        sums = tuple(map(sum, zip(*bounds, strict=True)))
+        gaps.append(_gap(level + 2, sums, shaped=shaped))
     return out, tuple(gaps)
 
 
-def _gap(level: int, least: float, most: float, apart: float) -> LevelGap:
-    """Round outwards once more: a sum of bounds has errors of its own."""
-    return LevelGap(level, max(0.0, least * (1 - 1e-9) - apart * (1 + 1e-9)), most * (1 + 1e-9))
+def _gap(level: int, bounds: Sequence[float], *, shaped: bool) -> LevelGap:
+    """Round outwards once more what :func:`proved` returned: a sum of bounds has errors of its own.
+
+    Where tables are `shaped` the distance from the estimates is only a part of the objective.
+    """
+    least, most, apart, moved = bounds
+    lower = max(0.0, least * (1 - 1e-9) - apart * (1 + 1e-9))
+    return LevelGap(level, lower, most * (1 + 1e-9), moved * (1 + 1e-9) if shaped else None)

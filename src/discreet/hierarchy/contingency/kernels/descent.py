@@ -51,18 +51,21 @@ def mix(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 
 
 @kernel
-def clip(
+def clip(  # noqa: PLR0917 - as above
     cells: NDArray[np.floating],
     kept: NDArray[np.floating],
     dual: NDArray[np.floating],
     free: NDArray[np.bool_],
+    expected: NDArray[np.floating],
+    pull: NDArray[np.floating],
     out: NDArray[np.floating],
 ) -> float:
-    """Clip at zero with over-relaxation, move the multipliers, and write what is transformed next.
+    """Draw cells to the expected ones and clip at zero, with over-relaxation; move the multipliers.
 
-    All arrays are ``(children, cells)``, but ``free`` ``(cells,)``, whose other cells become 0. ``kept`` becomes the
-    clipped cells, ``dual`` the multipliers, ``out`` their difference. Returns the largest difference between the cells
-    and the clipped ones. Linear cost.
+    All arrays are ``(children, cells)``, but ``free`` ``(cells,)``, whose other cells become 0. ``pull`` is the weight
+    of the expected cells for one of the others. ``kept`` becomes the clipped cells, ``dual`` the multipliers, ``out``
+    their difference, which is transformed next. Returns the largest difference between the cells and the clipped ones.
+    Linear cost.
     """
     k, size = cells.shape
     worst = 0.0
@@ -70,7 +73,8 @@ def clip(
         for j in range(size):
             x = cells[c, j]
             u = dual[c, j] + 1.7 * x - 0.7 * kept[c, j]
-            new = u if u > 0 and free[j] else u * 0
+            new = (u + pull[c, j] * expected[c, j]) / (1 + pull[c, j])
+            new = new if new > 0 and free[j] else u * 0
             u -= new
             worst = max(worst, abs(x - new))
             kept[c, j] = new
