@@ -37,6 +37,7 @@ ROOT = Path(__file__).parent
 SOURCES = (ROOT / "src", ROOT / "reproduction" / "src")
 FLAGS = doctest.ELLIPSIS
 DOCSTRINGS = DocTestParser(FLAGS)
+PROMPT = ">>>"
 PAGES = PythonCodeBlockParser(doctest_optionflags=FLAGS)
 
 OTHER_BITS = os.environ.get("DISCREET_TEST_BITS", "")
@@ -155,7 +156,11 @@ class Source(pytest.File):
         (folder,) = (each for each in SOURCES if self.path.is_relative_to(each))
         parts = self.path.relative_to(folder).with_suffix("").parts
         module = ".".join(parts).removesuffix(".__init__")
-        for name, line, text in docstrings(self.path.read_text(encoding="utf-8")):
+        source = self.path.read_text(encoding="utf-8")
+        # Each worker reads every file: most have no example, and are not parsed.
+        for name, line, text in docstrings(source) if PROMPT in source else ():
+            if PROMPT not in text:
+                continue
             # Leading newlines make the line numbers those of the file.
             document = Document("\n" * (line - 1) + text, str(self.path))
             for region in DOCSTRINGS(document):
@@ -173,6 +178,9 @@ def docstrings(source: str) -> Iterator[tuple[str, int, str]]:
             if text is not None:
                 yield name or "module", node.body[0].lineno, text
         for child in ast.iter_child_nodes(node):
+            # No expression holds a docstring.
+            if isinstance(child, ast.expr):
+                continue
             inner = getattr(child, "name", None)
             yield from walk(
                 child, f"{name}.{inner}".lstrip(".") if isinstance(inner, str) else name

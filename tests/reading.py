@@ -68,6 +68,13 @@ class Formatter:
 
     def check(self, text: str, typed: str = "") -> set[str]:
         """Read a text again; return the functions that wrote it."""
+        self.check_written(text, typed)
+        for name, value, shown in self.written:
+            check_side(name, value, shown)
+        return {name for name, _, shown in self.written if shown in text}
+
+    def check_written(self, text: str, typed: str = "") -> None:
+        """Find each number of a text among those that were written, on whichever side."""
         known = {number.strip("±+") for _, _, shown in self.written for number in found_in(shown)}
         known |= {number.strip("±+") for number in found_in(typed)}
         for number in found_in(_EXCEPTED.sub(" ", text)):
@@ -82,19 +89,19 @@ class Formatter:
             raise UntrueError(
                 f"{number!r} was not written by the formatter: {text[at : at + 90]!r}"
             )
-        for name, value, shown in self.written:
-            check_side(name, value, shown)
-        return {name for name, _, shown in self.written if shown in text}
 
-    def on_wrong_side(self, text: str) -> list[str]:
-        """List the numbers of a text that lie on the wrong side."""
-        found = []
+    def sides(self, text: str) -> tuple[set[int], set[int]]:
+        """Return the sides of rounded numbers of a text, and those of them with one that lies on the wrong side."""
+        used: set[int] = set()
+        wrong: set[int] = set()
         for name, value, shown in self.written:
-            try:
-                check_side(name, value, shown)
-            except UntrueError:
-                found += [shown] * (shown in text)
-        return found
+            if name in SIDES and shown in text and not shown.startswith(("above", "below")):
+                used.add(SIDES[name])
+                try:
+                    check_side(name, value, shown)
+                except UntrueError:
+                    wrong.add(SIDES[name])
+        return used, wrong
 
 
 def seeded(seed: int) -> random.Random:

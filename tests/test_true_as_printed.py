@@ -47,7 +47,6 @@ from discreet.studio.tables import TABLES, describe_plan
 from discreet.studio.tasks import TABLE, Anonymize, LossBySize
 from reading import (
     EXCEPTIONS,
-    SIDES,
     Formatter,
     UntrueError,
     check_side,
@@ -211,27 +210,38 @@ PROSE = "1.5"
 """Kilometers, as the prose of the demo has them."""
 
 
-def check_commands(
-    formatter: Formatter,
-    capsys: pytest.CaptureFixture[str],
-    folder: Path,
-    without: str = "",
-) -> set[str]:
-    used: set[str] = set()
-    for line, text in run_commands(capsys, folder, without):
-        try:
-            used |= formatter.check(text, f"{line} {PROSE if line.startswith('demo') else ''}")
-        except UntrueError as error:
-            raise UntrueError(f"{line}: {error}") from None
-    return used
+def typed_by(line: str) -> str:
+    """Return a command with the numbers of its prose."""
+    return f"{line} {PROSE if line.startswith('demo') else ''}"
+
+
+def reverse_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Round down what is at most a number, and up what is at least one."""
+    monkeypatch.setattr(printed, "ROUND_FLOOR", ROUND_CEILING)
+    monkeypatch.setattr(printed, "ROUND_CEILING", ROUND_FLOOR)
 
 
 @pytest.mark.jit
-def test_commands_print_random_numbers_on_their_side(
-    formatter: Formatter, capsys: pytest.CaptureFixture[str], folder: Path
+def test_commands_print_random_numbers_and_a_direction_that_is_reversed_fails_each_that_uses_it(
+    formatter: Formatter,
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    formatter.draw = seeded(7)
-    check_commands(formatter, capsys, folder)
+    """Each number was written; on both sides at once, since each text is asked for its numbers of either."""
+    formatter.draw = seeded(1)
+    reverse_directions(monkeypatch)
+    failed = dict.fromkeys((-1, 1), 0)
+    for line, text in run_commands(capsys, folder):
+        try:
+            formatter.check_written(text, typed_by(line))
+        except UntrueError as error:
+            raise UntrueError(f"{line}: {error}") from None
+        used, wrong = formatter.sides(text)
+        assert wrong == used, line
+        for side in used:
+            failed[side] += 1
+    assert min(failed.values()) > 20
 
 
 def test_every_chapter_comes_from_a_command() -> None:
@@ -391,8 +401,13 @@ def test_all_that_is_printed_is_true_and_no_template_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rendered = watch_templates(monkeypatch)
-    # The demo has the chapters of the others, and is read below.
-    used = check_commands(formatter, capsys, folder, without="demo")
+    used: set[str] = set()
+    # The demo has the chapters of the others, and is read above.
+    for line, text in run_commands(capsys, folder, without="demo"):
+        try:
+            used |= formatter.check(text, typed_by(line))
+        except UntrueError as error:
+            raise UntrueError(f"{line}: {error}") from None
     assert used >= {"at_least", "at_most", "estimate", "share", "share_at_least", "share_at_most"}
     for name, page in PAGES.items():
         try:
@@ -413,54 +428,22 @@ NOT_RENDERED = {"report/verify_standalone.html": "a page without Python; embedde
 
 @pytest.mark.jit
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_print_random_numbers_on_their_side(
-    name: str, formatter: Formatter, folder: Path
+def test_pages_print_random_numbers_on_their_side_and_a_reversed_direction_fails_what_uses_it(
+    name: str, formatter: Formatter, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(3):
         formatter.draw = seeded(seed)
+        formatter.written.clear()
         assert formatter.check(PAGES[name](folder), TYPED)
-
-
-@pytest.mark.jit
-@pytest.mark.parametrize("side", ["ROUND_FLOOR", "ROUND_CEILING"])
-@pytest.mark.parametrize("name", PAGES)
-def test_a_direction_that_is_reversed_fails_every_page_that_uses_it(
-    name: str, side: str, formatter: Formatter, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    formatter.draw = seeded(1)
-    used = formatter.check(PAGES[name](folder), TYPED)
-    sign = -1 if side == "ROUND_FLOOR" else 1
+    reverse_directions(monkeypatch)
     formatter.written.clear()
-    other = ROUND_CEILING if side == "ROUND_FLOOR" else ROUND_FLOOR
-    monkeypatch.setattr(printed, side, other)
-    text = PAGES[name](folder)
-    uses = any(SIDES.get(one) == sign for one in used)
-    assert uses or name not in {"counts_result", "tables_result", "result", "metricdp", "repr"}
-    if uses:
-        with pytest.raises(UntrueError):
-            formatter.check(text, TYPED)
+    used, wrong = formatter.sides(PAGES[name](folder))
+    assert wrong == used
+    assert len(used) == 2 or name not in BOTH_SIDES
 
 
-@pytest.mark.jit
-@pytest.mark.parametrize("side", ["ROUND_FLOOR", "ROUND_CEILING"])
-def test_a_direction_that_is_reversed_fails_every_command_and_report_that_uses_it(
-    side: str,
-    formatter: Formatter,
-    capsys: pytest.CaptureFixture[str],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    formatter.draw = seeded(1)
-    sign = -1 if side == "ROUND_FLOOR" else 1
-    monkeypatch.setattr(printed, side, ROUND_CEILING if side == "ROUND_FLOOR" else ROUND_FLOOR)
-    failed = 0
-    for line, text in run_commands(capsys, folder, without="demo"):
-        uses = any(
-            SIDES.get(name) == sign and shown in text for name, _, shown in formatter.written
-        )
-        assert bool(formatter.on_wrong_side(text)) or not uses, line
-        failed += uses
-    assert failed > 20
+BOTH_SIDES = {"counts_result", "tables_result", "result", "metricdp", "repr"}
+"""Pages with numbers of either side."""
 
 
 def test_exceptions_are_few() -> None:

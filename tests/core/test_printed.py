@@ -87,6 +87,22 @@ def test_each_number_is_rounded_to_its_own_side(shown: object, expected: object)
     assert shown == expected
 
 
+@given(st.integers(10**19, 10**20), st.integers(-32, -5))
+def test_whatever_the_number_is_its_text_lies_on_its_side(digits: int, size: int) -> None:
+    value = digits * Fraction(10) ** size
+    least, most = (
+        Fraction(shown(value).replace(",", "")) for shown in (printed.at_least, printed.at_most)
+    )
+    assert (1 - Fraction(1, 10**5)) * value <= least <= value <= most <= least + value / 10**5
+    # Less than a tenth of a percent may be said in words, as above.
+    share = Fraction(1, 10**3) + value / (value + 1) * Fraction(998, 10**3)
+    least, most = (
+        Fraction(shown(share).removesuffix(" %")) / 100
+        for shown in (printed.share_at_least, printed.share_at_most)
+    )
+    assert share - Fraction(1, 10**4) < least <= share <= most < share + Fraction(1, 10**4)
+
+
 def test_a_list_says_whether_there_are_more() -> None:
     assert first_of(range(1, 11)) == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
     assert first_of(list("abc"), 2) == "a, b and more"

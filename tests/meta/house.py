@@ -7,10 +7,8 @@ prints the table for the package, ``python tests/meta/house.py FOLDER`` for anot
 from __future__ import annotations
 
 import ast
-import io
 import re
 import sys
-import tokenize
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -149,50 +147,58 @@ def names_across(edges: Mapping[str, list[Import]]) -> int:
     return len(pairs)
 
 
+STRING_OR_COMMENT = re.compile(
+    r"""[rbfu]{0,2}(\"{3}|'{3})(?:[^\\]|\\.)*?\1|[rbfu]{0,2}(["'])(?:(?!\2)[^\\\n]|\\.)*\2|\#[^\n]*""",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Whatever else may hold the marks of the other."""
+
+TOKEN = re.compile(
+    r"\d(?:e[-+]|[\w.])*|\w+|->|\.\.\.|(?:\*\*|//|<<|>>|[-+*/%&|^@=<>:!])=?|[^\s\\]", re.IGNORECASE
+)
+"""A number, a name or an operator."""
+
+
+def _without_text(found: re.Match[str]) -> str:
+    """Write a string as one number that goes on over its lines, and a comment as nothing."""
+    return "" if found[0].startswith("#") else " 0 " + "\n\\" * found[0].count("\n")
+
+
+def _statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield all statements, and do not look at the expressions inside."""
+    for node in body:
+        yield node
+        for part in ("body", "handlers", "cases", "orelse", "finalbody"):
+            yield from _statements(getattr(node, part, ()))
+
+
 @cache
-def code_lines(source: str) -> int:
-    """Count the lines that hold code: no blank one, no comment, no docstring."""
-    strings: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
+def _code(source: str) -> tuple[str, ...]:
+    """Return the lines that hold code, with a number in place of each string: no blank one, comment or docstring.
+
+    It is read by patterns, which takes a quarter of the time of ``tokenize`` and is the same in each version of Python.
+    """
+    prose: set[int] = set()
+    for node in _statements(ast.parse(source).body):
         # A string that stands as a statement is prose: a docstring, or one below an attribute.
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
             and isinstance(node.value.value, str)
         ):
-            strings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    lines: set[int] = set()
-    skipped = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENCODING,
-        tokenize.ENDMARKER,
-    }
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in skipped:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    return len(lines - strings)
+            prose.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = STRING_OR_COMMENT.sub(_without_text, source).split("\n")
+    return tuple(text for at, text in enumerate(lines, 1) if text.strip() and at not in prose)
+
+
+def code_lines(source: str) -> int:
+    """Count the lines that hold code: no blank one, no comment, no docstring."""
+    return len(_code(source))
 
 
 def significant_tokens(source: str) -> int:
     """Count the tokens of the lines that :func:`code_lines` counts, so that a shorter file is not a denser one."""
-    strings = {
-        node.value.lineno
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    }
-    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-    skipped |= {tokenize.ENCODING, tokenize.ENDMARKER}
-    return sum(
-        token.type not in skipped
-        and not (token.type == tokenize.STRING and token.start[0] in strings)
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-    )
+    return sum(len(TOKEN.findall(line)) for line in _code(source))
 
 
 def room_lines(root: Path) -> dict[str, int]:
