@@ -23,7 +23,6 @@ from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
 from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows, inner_pairs
 from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.methods import benders as module
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
 # The module: the package has the function under this name.
@@ -270,14 +269,13 @@ def test_no_pairs_no_rows() -> None:
     assert chain_rows(layout, all_chains(layout)) is None
 
 
-def test_a_program_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_ROWS", 100)
-    found = Benders(3).solve(road(), TIGHT)
+def test_a_program_that_is_too_large_is_not_built() -> None:
+    found = Benders(3, max_rows=100).solve(road(), TIGHT)
     assert (found.multipliers, found.matrix) == (None, None)
     assert "rows and was not built" in found.note
     problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
     with pytest.raises(SolverError, match="was not built"):
-        design(problem, MetricDP(1, unit="km", radius=1), method=Benders(2), gap=0.02)
+        design(problem, MetricDP(1, unit="km", radius=1), method=Benders(2, max_rows=100), gap=0.02)
 
 
 def test_time_runs_out_and_the_anchor_stands() -> None:

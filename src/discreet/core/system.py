@@ -56,7 +56,7 @@ def creation_rights() -> int:
 
 
 def return_freed_blocks(least: int = 1 << 22) -> None:
-    """Have memory of `least` bytes or more returned to the system as soon as it is freed, in this process.
+    """Return memory of `least` bytes or more to the system as soon as it is freed, in this process.
 
     Nothing happens where the C library has no such option. By default glibc keeps freed blocks of up to 32 MiB for
     later ones: designs for 2,000 secrets, whose tables are that large, took 1.38 GB, and 1.19 with this, November 2026.

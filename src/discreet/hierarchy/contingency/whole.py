@@ -1,13 +1,13 @@
 """Whole tables from noisy marginals: non-negative, integral, consistent over regions and marginals, with a proved gap.
 
 Up the tree generalized least squares; down it, for one parent after the other, non-negative tables that add up to the
-parent's (:mod:`discreet.hierarchy.contingency.descent`), drawn to its shape as far as siblings are alike
+parent's (:mod:`discreet.hierarchy.contingency.descent`) and have its shape as far as siblings are alike
 (:mod:`discreet.hierarchy.contingency.shape`), made whole (:mod:`discreet.hierarchy.contingency.rounding`). All of it is
 post-processing of the measurements.
 
 What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. What is peculiar to a
-region is understated. Signed estimates stay
-the answer to questions (:func:`discreet.hierarchy.contingency.query`); intervals are never put around whole tables.
+region is understated. Signed estimates stay the answer to questions (:func:`discreet.hierarchy.contingency.query`);
+intervals are never put around whole tables.
 
 Proposes; checked by `discreet.hierarchy.contingency.verify.verify`.
 """

@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part, PartLimits
 
 
-_MAX_ROWS = 400_000
-"""Rows of the master or a subproblem beyond which none is built: the first solve would take minutes."""
-
-
 @final
 @dataclass(frozen=True)
 class Benders:
@@ -56,6 +52,8 @@ class Benders:
         Seed of the partition.
     executor
         Pool of threads of this process that solves subproblems in parallel.
+    max_rows
+        Rows of the master or a subproblem beyond which none is built: the first solve would take minutes.
 
     Examples
     --------
@@ -74,6 +72,7 @@ class Benders:
     iterations: int = 500
     seed: int = 0
     executor: Executor | None = field(default=None, compare=False, repr=False)
+    max_rows: int = 400_000
 
     def __post_init__(self) -> None:
         if self.blocks is not None and self.blocks < 1:
@@ -87,7 +86,7 @@ class Benders:
         -------
         Candidate
             The incumbent, at worst the exponential mechanism, from which the decomposition starts. Neither a matrix nor
-            prices if the master or a block would have more than 400,000 rows.
+            prices if the master or a block would have more rows than `max_rows`.
 
         Raises
         ------
@@ -108,7 +107,7 @@ class Benders:
         layout = self._layout(part, anchor)
         chains = inner_pairs(layout)
         rows = _largest_program(layout, len(chains))
-        if rows > _MAX_ROWS:
+        if rows > self.max_rows:
             note = f"The largest program would have {rows} rows and was not built; PrimalDual() needs less."
             return Candidate("benders", None, None, note)
         result = benders(

@@ -85,8 +85,8 @@ class _Tuning(NamedTuple):
     """Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in
     units of the cost of a typical secret, both for each unit of the requested gap. Of 2,000 junctions, gap 4 %, after
     1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million of 6.4e-4 or more .84183; of 1,000
-    after 218 steps there were 9.6 and 4.6 million; November 2026. Of the actual gap it must not be a share: the bound of
-    2,000 words fell from .769 to .670."""
+    after 218 steps there were 9.6 and 4.6 million; November 2026. It must not be a share of the actual gap: the bound
+    of 2,000 words fell from .769 to .670."""
 
     mending_factor: float = 1.27
     max_mending_factor: float = 4.0
