@@ -1,7 +1,7 @@
 """Whole tables from noisy marginals: non-negative, integral, consistent over regions and marginals, with a proved gap.
 
 Up the tree generalized least squares; down it, for one parent after the other, non-negative tables that add up to the
-parent's (:mod:`discreet.hierarchy.contingency.descent`) and have its shape as far as siblings are alike
+parent's (:mod:`discreet.hierarchy.contingency.descent`) and take its shape where siblings are alike
 (:mod:`discreet.hierarchy.contingency.shape`), made whole (:mod:`discreet.hierarchy.contingency.rounding`). All of it is
 post-processing of the measurements.
 
