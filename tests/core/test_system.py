@@ -19,6 +19,7 @@ from discreet.core.system import (
     is_foreign,
     lock,
     may_be_written_by_others,
+    return_freed_blocks,
     sync_folder,
     try_lock,
 )
@@ -68,6 +69,17 @@ def test_freed_blocks_are_returned() -> None:
         )
         pages[how] = int(ran.stdout)
     assert pages["returned"] < 1024 < pages["kept"]
+
+
+def test_a_library_without_the_option_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    glibc = SimpleNamespace(mallopt=lambda *option: asked.append(option))
+    for library in (glibc, SimpleNamespace()):
+        monkeypatch.setattr(system.ctypes, "CDLL", lambda _, library=library: library)
+        return_freed_blocks(1 << 20)
+    monkeypatch.setattr(system, "POSIX", False)
+    return_freed_blocks()
+    assert asked == [(-3, 1 << 20)]
 
 
 @posix
