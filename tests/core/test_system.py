@@ -75,7 +75,7 @@ def test_a_library_without_the_option_is_left_alone(monkeypatch: pytest.MonkeyPa
     asked: list[tuple[int, int]] = []
     glibc = SimpleNamespace(mallopt=lambda *option: asked.append(option))
     for library in (glibc, SimpleNamespace()):
-        monkeypatch.setattr(system.ctypes, "CDLL", lambda _, library=library: library)
+        monkeypatch.setattr("ctypes.CDLL", lambda _, library=library: library)
         return_freed_blocks(1 << 20)
     monkeypatch.setattr(system, "POSIX", False)
     return_freed_blocks()
