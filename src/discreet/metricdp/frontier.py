@@ -27,7 +27,7 @@ from discreet.core.options import instance_of, items_of, whole_number
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
 from discreet.metricdp.methods.kernel import MIN_PROBABILITY
-from discreet.metricdp.part import Given
+from discreet.metricdp.part import KnownChannel
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import negligible_loss
 
@@ -216,7 +216,7 @@ class _Chart:
                 continue
             around = [self.designs[j] for j in (before, after) if j is not None]
             for table in _candidate_matrices(around, epsilon):
-                method = Given("carried over", "A channel was carried over.", table)
+                method = KnownChannel("carried over", "A channel was carried over.", table)
                 self.upper[i] = min(self.upper[i], self.design(i, method=method).upper)
             for prices in _candidate_prices(around, self.constraints, epsilon):
                 lower = lower_bound(self.problem.cost, self.constraints, epsilon, prices)

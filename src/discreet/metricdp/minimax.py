@@ -35,7 +35,7 @@ from discreet.metricdp.methods.direct import (
     ratio_prices,
 )
 from discreet.metricdp.methods.remap import exponential_remap
-from discreet.metricdp.part import Given, Part, PartLimits, WholeProblem
+from discreet.metricdp.part import KnownChannel, Part, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ class _Program:
         weights = ratio_prices(solution, rows)[-count:]
         return weights if weights.sum() > 0.5 else np.ones(count)
 
-    def solution(self, whole: WholeProblem) -> Given:
+    def solution(self, whole: WholeProblem) -> KnownChannel:
         """Return the solution as a method of the mixture's design.
 
         `whole` is the problem with any of the priors. Linear in the table and the prices.
@@ -319,4 +319,4 @@ class _Program:
         value, report = self.prices[priced] * self.scale, priced % self.shape[1]
         prices = Multipliers(report, source, target, value).relabel(whole.representatives)
         note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
-        return Given("minimax", note, self.table[whole.labels], prices)
+        return KnownChannel("minimax", note, self.table[whole.labels], prices)

@@ -271,7 +271,7 @@ class Method(Protocol):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Given:
+class KnownChannel:
     """Method that returns a known channel of a problem, and its prices, part by part.
 
     Parameters

@@ -74,6 +74,7 @@ def planned(**changes: Any) -> Any:
         ({"shares": ["1", "0"]}, "marginals", "leaves without cells"),
         ({"levels": ["1/2", "1/3"]}, "levels", "sum 1"),
         ({"max_rows": 0}, "max_rows", "positive"),
+        ({"max_rows": 10**400}, "max_rows", "at most"),
         ({"columns": None}, "columns", "None"),
         ({"domain": None}, "domain", "None"),
         ({"person": "sex"}, "columns, by, person", "different columns"),

@@ -390,14 +390,6 @@ class Domain:
         return cls.read(data, by)
 
 
-def _rows_of_a_person(stated: int) -> int:
-    """Return the largest number of rows of a person; InvalidProblemError unless it is positive and below 2^31."""
-    rows = positive_count(stated, "max_rows")
-    if rows >= 2**31:
-        raise InvalidProblemError("max_rows", "fewer than 2^31 rows", rows)
-    return rows
-
-
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class TableFrame(RegionFrame):
@@ -450,7 +442,7 @@ class TableFrame(RegionFrame):
     residuals: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_rows", _rows_of_a_person(self.max_rows))
+        object.__setattr__(self, "max_rows", positive_count(self.max_rows, "max_rows", most=2**31))
         domain = self.domain
         if self.kinds is not None:
             object.__setattr__(self, "kinds", _read_kinds(self.kinds, self.tree.n))
