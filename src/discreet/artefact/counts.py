@@ -201,7 +201,12 @@ class Categories:
         `parameters` are those of the provenance; its ``"gaps"`` become the gaps by level. Linear in the numbers.
         """
         gaps = tuple(
-            LevelGap(int(one["level"]), **{k: float(one[k]) for k in one if k != "level"})
+            LevelGap(
+                int(one["level"]),
+                float(one["lower"]),
+                float(one["upper"]),
+                float(one["moved"]) if "moved" in one else None,
+            )
             for one in parameters.get("gaps", ())
         )
         values = _by_marginal(frame, numbers)
