@@ -238,6 +238,7 @@ def _cell_masses(
     one point the first gets all. About 15 exponentials an entry, for `block` secrets at
     once, to bound memory.
     """
+    from scipy.sparse import csr_array
     from scipy.spatial import Voronoi, cKDTree
 
     from discreet.metricdp.kernels.columns import swept_tails
@@ -269,10 +270,13 @@ def _cell_masses(
     masses = np.zeros((len(secrets), len(sites)))
     nearest = cKDTree(sites).query(aside)[1]
     masses[np.arange(len(secrets)), nearest] = 1.0
+    ends = np.arange(len(left))
+    signs = np.repeat([-1.0, 1.0], len(left))
+    where = np.tile(ends, 2), np.concatenate([left, right])
+    sides = csr_array((signs, where), shape=(len(left), len(sites)))
     for first in range(0, len(secrets), block):
         rows = slice(first, first + block)
         swept = swept_tails(aside[rows], normals, offsets, spans, epsilon, *rules) / (2 * math.pi)
-        np.subtract.at(masses[rows].T, left, swept.T)
-        np.add.at(masses[rows].T, right, swept.T)
+        masses[rows] += swept @ sides
     matrix[:, at_site] = np.maximum(masses, 0.0)
     return matrix

@@ -47,7 +47,7 @@ _TUNING = _Tuning()
 
 
 _FINE_DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08)
-"""Candidate dilations of a spanner; the first with few enough edges is used, or else that of a sparse spanner."""
+"""Candidate dilations of a spanner; the least with few enough edges is used, or else that of a sparse spanner."""
 
 
 def is_dense(edges: Adjacency) -> bool:
@@ -89,14 +89,23 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
 
     Complexity
     ----------
-    For each dilation a pass over the sorted constraints; distances of all pairs in memory.
+    A search by halves: for each of three dilations a pass over the sorted constraints; distances of all pairs in
+    memory.
     """
     limit = min(_TUNING.edges_per_secret_of_fine * edges.n, _TUNING.edges_of_spanner)
-    fine = limit < _TUNING.edges_of_spanner
-    for dilation in _FINE_DILATIONS:
-        in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, dilation, limit)
+    best = None
+    low, high = 0, len(_FINE_DILATIONS)
+    while low < high:
+        middle = (low + high) // 2
+        in_spanner = _greedy_spanner(
+            edges.n, edges.pairs, edges.lengths, _FINE_DILATIONS[middle], limit
+        )
         if in_spanner.sum() <= limit:
-            return edges.subgraph(np.flatnonzero(in_spanner)), fine
+            best, high = in_spanner, middle
+        else:
+            low = middle + 1
+    if best is not None:
+        return edges.subgraph(np.flatnonzero(best)), limit < _TUNING.edges_of_spanner
     in_spanner = _greedy_spanner(
         edges.n, edges.pairs, edges.lengths, _TUNING.sparse_dilation, len(edges)
     )
