@@ -69,6 +69,8 @@ def test_a_grid_is_designed_as_the_readme_says(
         "certificate",
     } <= data.keys()
     assert 0 < data["lower"] <= data["upper"] == data["loss"]
+    assert list(data["stages"]) == ["start", "search", "verification", "writing"]
+    assert min(data["stages"].values()) >= 0
     assert 0 <= data["gap"] <= 0.01
     assert data["certificate"]["passed"] is True
     assert (data["guarantee"]["epsilon"], data["guarantee"]["radius"]) == ("2", "2")

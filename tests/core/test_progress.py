@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.core.progress import Pace, Progress, Reporter
+from discreet.core.progress import FINAL_VERIFICATION, Pace, Progress, Reporter
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,9 @@ def test_a_search_shows_the_share_of_the_way_to_its_gap_and_the_time_left() -> N
     assert pace(Progress(5.0, "b", lower=0.995, upper=1.0)).endswith(
         "gap 0.51 %, at most 15 s left"
     )
+    # The limit does not apply to the final verification, and says nothing once it is over.
+    for late in (Progress(25.0, "b", lower=0.9, upper=1.0), Progress(19, FINAL_VERIFICATION)):
+        assert "left" not in Pace(time_limit=20)(late)
     unlimited = Pace(target=0.01)
     assert unlimited(Progress(1.0, "a")) == "1 s, a"
     assert unlimited(start) == str(start)

@@ -24,7 +24,7 @@ from discreet.cli.options import (
     output_file,
 )
 from discreet.cli.output import Status, emit, renamed_arguments, warn
-from discreet.cli.progress import announcing_compilation, progress
+from discreet.cli.progress import Stages, announcing_compilation, progress
 from discreet.cli.statement import (
     AimOptions,
     DesignStatement,
@@ -310,6 +310,7 @@ def design(options: DesignOptions) -> Status:
     named = {"--output": options.output, "--report": options.report}
     check_outputs(named, file, options.embeddings, *options.read)
     with announcing_compilation(quiet=options.quiet):
+        stages = Stages()
         stated = state_any(file, options, options, options.label)
         if isinstance(stated, ImplicitStatement):
             return _run_implicit(stated, options)
@@ -318,32 +319,38 @@ def design(options: DesignOptions) -> Status:
         if stated.priors:
             worst, made, status = _solve_for_all(stated, options)
         else:
-            made, status = _solve(stated, options)
+            made, status = _solve(stated, options, stages)
         seconds = clock() - started
     if made is None:
         warn("interrupted before anything was verified; nothing was written")
         return status
+    stages.write()
     write_channel(made, options.output, stated.labels)
     if options.report is not None:
         _report(made, options.report, options.output)
+    each = stages.seconds()
     known = doubtful_distances(made.problem.space, made.guarantee)
     for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=options.quiet)
     interrupted = status is Status.INTERRUPTED
-    data = {**describe(made), "interrupted": interrupted, "seconds": seconds}
+    data = {**describe(made), "interrupted": interrupted, "seconds": seconds, "stages": each}
+    spent = ", ".join(f"{name} {printed.estimate(time, 2)}" for name, time in each.items())
+    rows = [*loss_rows(made, stated.labels), ("seconds of stages", spent)]
     head = ""
     if worst is not None:
         data["worst_case"] = _worst_case(worst, stated)
         head = f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n"
     missed = (worst or made) if status is Status.TARGET_MISSED else None
-    _emit_design(
-        stated, options, made, data, loss_rows(made, stated.labels), missed=missed, head=head
-    )
+    _emit_design(stated, options, made, data, rows, missed=missed, head=head)
     return status
 
 
-def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesign | None, Status]:
+def _solve(
+    stated: DesignStatement, options: DesignOptions, stages: Stages
+) -> tuple[MetricDesign | None, Status]:
     """Design the channel with progress on standard error; return the design, if any, and the exit status.
+
+    `stages` notes when search and verification begin.
 
     Interrupted, it returns the best verified design so far, or None. InvalidProblemError for options of another
     method.
@@ -365,7 +372,7 @@ def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesig
                 time_limit=options.time_limit,
                 threads=options.threads,
                 allow_unprotected=options.allow_unprotected,
-                on_progress=on_progress,
+                on_progress=stages.watch(on_progress),
                 throw=False,
             )
     except Interrupted as interrupted:

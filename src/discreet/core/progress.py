@@ -18,6 +18,9 @@ from discreet.core.printed import at_least, at_most, gap, seconds, seconds_left,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FINAL_VERIFICATION = "final verification"
+"""Stage of a design whose search has ended, to which its time limit does not apply."""
+
 
 @final
 @dataclass(frozen=True)
@@ -138,7 +141,9 @@ class Pace:
                 covered, ahead = math.log(first.gap / step.gap), math.log(step.gap / self._target)
                 text += f", {share_at_least(covered / (covered + ahead), 0)}"
                 estimate = (elapsed - first.elapsed) * ahead / covered
-        if self._time_limit is not None and self._time_limit - elapsed < estimate:
+        if step.stage == FINAL_VERIFICATION:
+            return str(step)
+        if self._time_limit is not None and 0 < self._time_limit - elapsed < estimate:
             return f"{text}, at most {seconds_left(self._time_limit - elapsed)} left"
         return text if math.isinf(estimate) else f"{text}, about {seconds_left(estimate)} left"
 

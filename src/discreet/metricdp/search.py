@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core.errors import SolverError
 from discreet.core.jit import clock
 from discreet.core.outcome import Design, Provenance
-from discreet.core.progress import Progress
+from discreet.core.progress import FINAL_VERIFICATION, Progress
 from discreet.core.verified import mark_verified
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.pairs import pair_prices
@@ -289,6 +289,7 @@ class Search:
             if self.reached or self._is_late() or self._must_stop():
                 break
             self._run_method(method)
+        self._report_progress(FINAL_VERIFICATION)
         return self._outcome(self._verify_best())
 
     def force(self, method: Method) -> MetricDesign:
@@ -307,6 +308,7 @@ class Search:
         if self.verified is None and self._remaining() != 0 and not self.short_of_time:
             last_note = self.trace[-1] if self.trace else ""
             raise SolverError(type(method).__name__, "found no channel", last_note)
+        self._report_progress(FINAL_VERIFICATION)
         return self._outcome(self.verified or self._verify_best())
 
     def _compare_cheap_methods(self) -> None:
