@@ -25,14 +25,15 @@ from discreet.core.exact import float_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
-from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.design import MAX_ROWS_FOR_DIRECT, Interrupted, design
 from discreet.metricdp.methods.direct import (
     constraint_matrix,
+    edge_prices,
     optimum_scale,
     priced_edges,
     program_rows,
     ratio_prices,
+    solve_by_either,
 )
 from discreet.metricdp.methods.remap import exponential_remap
 from discreet.metricdp.part import KnownChannel, Part, PartLimits, WholeProblem
@@ -259,20 +260,20 @@ class _Program:
         self.scale = sum(optimum_scale(one) for one in first.parts) or 1.0
         solution = self._solve(part, limits)
         self.table = np.maximum(solution.x[:-1], 0.0).reshape(self.shape)
-        self.prices = ratio_prices(solution, 2 * len(self.edges) * self.shape[1])
-        raw = self._raw_weights(solution)
+        self.prices = ratio_prices(solution)
+        raw = self._raw_weights()
         self.weights = raw / raw.sum()
 
     def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
         """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex.
 
         The last variable is the largest loss, divided by the scale. `part` has the mean of the costs, which only
-        gives its shape; `limits` give seconds, for each of the two attempts, and threads. LimitReachedError or
+        gives its shape; `limits` give seconds and threads. LimitReachedError or
         SolverError without an answer.
         """
         from scipy.sparse import csr_array, hstack, vstack
 
-        from discreet.core.lp import LinearProgram, solve
+        from discreet.core.lp import LinearProgram
         from discreet.core.lp.program import HIGHS
 
         matrix, upper = constraint_matrix(part, self.edges)
@@ -289,34 +290,20 @@ class _Program:
         program = LinearProgram(
             cost, vstack([wide, above]).tocsr(), row_lower=lower, row_upper=sides
         )
-        seconds, threads = limits.seconds, limits.threads
-        try:
-            return solve(
-                program, method="ipm", crossover=False, time_limit=seconds, threads=threads
-            )
-        except SolverError:
-            # Interior points without crossover may end as "unknown".
-            return solve(program, method="simplex", time_limit=seconds, threads=threads)
+        stop = None if limits.seconds is None else clock() + limits.seconds
+        return solve_by_either(program, "ipm", stop, limits.threads)[0]
 
-    def _raw_weights(self, solution: LPSolution) -> NDArray[np.float64]:
-        """Return the multipliers ``(problems,)`` of the rows for t, the last ones.
-
-        Ones where they sum to less than 1/2.
-        """
-        count = len(self.costs)
-        rows = 2 * len(self.edges) * self.shape[1] + self.shape[0] + count
-        weights = ratio_prices(solution, rows)[-count:]
-        return weights if weights.sum() > 0.5 else np.ones(count)
+    def _raw_weights(self) -> NDArray[np.float64]:
+        """Return the multipliers ``(problems,)`` of the rows for t, the last ones; ones for a sum below 1/2."""
+        weights = self.prices[-len(self.costs) :]
+        return weights if weights.sum() > 0.5 else np.ones(len(weights))
 
     def solution(self, whole: WholeProblem) -> KnownChannel:
         """Return the solution as a method of the mixture's design.
 
         `whole` is the problem with any of the priors. Linear in the table and the prices.
         """
-        priced = np.flatnonzero(self.prices)
-        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])
-        source, target = ends[priced // self.shape[1]].T
-        value, report = self.prices[priced] * self.scale, priced % self.shape[1]
-        prices = Multipliers(report, source, target, value).relabel(whole.representatives)
+        prices = edge_prices(self.edges, self.shape[1], self.prices * self.scale)
         note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
-        return KnownChannel("minimax", note, self.table[whole.labels], prices)
+        stated = prices.relabel(whole.representatives)
+        return KnownChannel("minimax", note, self.table[whole.labels], stated)
