@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.lp import LPSolution
-    from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
 
 
@@ -163,26 +163,22 @@ def minimax(
     if not allow_unprotected:
         constraints, _ = constraints.join(problem.space)
     wholes = [WholeProblem(one, constraints, guarantee.epsilon) for one in problems]
-    start, result = clock(), None
+    start = clock()
+    result: MetricDesign | None = None
     weights = np.full(len(problems), 1 / len(problems))
 
-    def design_for(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
-        return design(
-            mixture,
-            guarantee,
-            method=method,
-            time_limit=seconds,
-            threads=threads,
-            gap=0 if method else PartLimits().gap,
-            allow_unprotected=allow_unprotected,
-            throw=False,
-        )
-
+    design_for = partial(
+        design,
+        guarantee=guarantee,
+        threads=threads,
+        allow_unprotected=allow_unprotected,
+        throw=False,
+    )
     try:
         mean = _mixture_problem(weights, problems)
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
             # The result if the program, which takes more than a second, has no answer.
-            result = design_for(exponential_remap(), None, mean)
+            result = design_for(mean, method=exponential_remap(), gap=0)
         share = None if time_limit is None else _PROGRAM_LIMITS.time_share * time_limit
         try:
             program = _Program(wholes, PartLimits(share, threads))
@@ -190,11 +186,12 @@ def minimax(
             left = None if time_limit is None else time_limit - (clock() - start)
             if result is None or left is None or left > 0:
                 # Repair and verification always finish.
-                result = design_for(None, None if left is None else max(left, 1e-3), mean)
+                seconds = None if left is None else max(left, 1e-3)
+                result = design_for(mean, time_limit=seconds)
         else:
             weights = program.weights
             mixture = _mixture_problem(weights, problems)
-            result = design_for(program.solution(wholes[0]), None, mixture)
+            result = design_for(mixture, method=program.solution(wholes[0]), gap=0)
     except KeyboardInterrupt as stopped:
         raise Interrupted(getattr(stopped, "best", None) or result) from None
     losses = np.array([result.channel.expected_loss(one.cost) for one in problems])

@@ -31,12 +31,7 @@ from discreet.metricdp.primal_dual.iterate import (
     unit_changes,
 )
 from discreet.metricdp.primal_dual.mend import raise_columns
-from discreet.metricdp.primal_dual.units import (
-    common_factor,
-    convert_multipliers,
-    euclidean_norm,
-    new_units,
-)
+from discreet.metricdp.primal_dual.units import convert_multipliers, new_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -284,14 +279,8 @@ class TiledIterate:
 
         `pool` is as of :meth:`pool`. Some steps' worth of work; tiles of arcs keep their units.
         """
-        before = self._sizes()
         tiles = [tile for tile in self.tiles if isinstance(tile, Tile)]
         self.for_each_tile(pool, lambda t: tiles[t].change_units())
-        # A factor of all units acts as the inverse of its square does on the primal weight.
-        by = common_factor(before, self._sizes()) ** -2
-        self.weight *= by
-        self.target *= by
-        self.weights = by * self.weights[0], by * self.weights[1]
         self.restart_after_growth(pool)
 
     def restart_after_growth(self, pool: ThreadPoolExecutor | None) -> None:
@@ -310,12 +299,6 @@ class TiledIterate:
         self.y0 = self.y.copy()
         self.age, self.last = 0, math.inf
         self.restarts += 1
-
-    def _sizes(self) -> tuple[float, float]:
-        """Return the norms of all multipliers and of all variables."""
-        sizes = np.array([(euclidean_norm(tile.L), euclidean_norm(tile.X)) for tile in self.tiles])
-        prices, variables = np.sqrt((sizes**2).sum(axis=0)).tolist()
-        return prices, variables
 
     def pool(self) -> AbstractContextManager[ThreadPoolExecutor | None]:
         """Return a context with a pool of the other threads, or with ``None`` for one thread."""
