@@ -20,9 +20,15 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Exponential, Problem, design, verify
 from discreet.metricdp.blocks import PARTITIONERS, Partition, partition
-from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows, inner_pairs
+from discreet.metricdp.boundary import (
+    Layout,
+    implied_rows,
+    inner_pairs,
+    restate,
+    unstated_pairs,
+)
 from discreet.metricdp.bounds import local
-from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 
 # The module: the package has the function under this name.
@@ -167,7 +173,7 @@ def test_bounds_are_monotone_and_cuts_hold_at_the_optimum() -> None:
         program,
         layout.columns,
         options=BendersOptions(gap=1e-5),
-        implied=chain_rows(layout, inner_pairs(layout)),
+        implied=implied_rows(layout, inner_pairs(layout)),
     )
     best = solve(program, method="simplex", tolerance=1e-9)
     lower, upper = [step.lower for step in found.history], [step.upper for step in found.history]
@@ -179,9 +185,9 @@ def test_bounds_are_monotone_and_cuts_hold_at_the_optimum() -> None:
     z = best.x.reshape(part.cost.shape)
     kinds = {cut.kind for cut in found.cuts}
     assert kinds == {"optimality", "feasibility"}
-    inside = [b for b in range(4) if len(layout.members(b)[1])]
+    inside = np.unique(split.labels[~split.boundary])
     for cut in found.cuts:
-        members = layout.members(inside[cut.block])[1]
+        members = np.flatnonzero((split.labels == inside[cut.block]) & ~split.boundary)
         spent = float((part.cost[members] * z[members]).sum())
         assert cut.at(x) <= (spent if cut.kind == "optimality" else 0.0) + 1e-6
 
@@ -206,41 +212,29 @@ def space_of(part: Part) -> MetricSpace:
     return part.space
 
 
-def all_chains(layout: Layout) -> list[ConstraintChain]:
-    """All pairs of the boundary, stated ones left out: the paper's H_0."""
-    known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
-    paths = Paths.find(layout.edges, layout.boundary, layout.part.rate)
-    return [chain for ends, chain in paths.chains().items() if ends not in known]
-
-
-def test_a_chain_is_priced_so_that_only_its_ends_feel_it() -> None:
+def test_a_pair_is_priced_along_a_path_so_that_only_its_ends_feel_it() -> None:
     part = road(40, 6)
     split = Partition(partition(space_of(part), part.constraints, 4, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    lengths = dict(
-        zip(map(tuple, part.constraints.pairs.tolist()), part.constraints.lengths, strict=True)
-    )
-    for chains in (inner_pairs(layout), all_chains(layout)):
-        rows = chain_rows(layout, chains)
+    for pairs in (inner_pairs(layout), unstated_pairs(layout)):
+        rows = implied_rows(layout, pairs)
         assert rows is not None
-        sizes = [len(chain.price(part.rate, 0, 1.0)) for chain in chains]
-        at = int(np.argmax(sizes))
-        assert sizes[at] > 1
-        for row in (at * 6 + 3, (len(chains) + at) * 6 + 3):
-            price: Any = rows.tags[row]
-            prices = price(0.5)
+        for row in (3, len(pairs) * 6 // 2, len(rows.tags) - 1):
+            report, source, target = rows.tags[row]  # type: ignore[misc] # three numbers
+            prices = restate(part, Multipliers([report], [source], [target], [0.5]))
+            assert len(prices) > 1
             felt = np.zeros(part.n)
-            for source, target, value in zip(
+            for s, t, value in zip(
                 prices.source.tolist(), prices.target.tolist(), prices.value, strict=True
             ):
-                length = lengths[min(source, target), max(source, target)]
-                felt[source] += value
-                felt[target] -= value * np.exp(part.rate * length)
-            assert set(prices.report.tolist()) == {3}
+                at = part.constraints.find(np.array([s]), np.array([t]))
+                felt[s] += value
+                felt[t] -= value * np.exp(part.nats(part.constraints.lengths[at])[0])
+            assert set(prices.report.tolist()) == {report}
             # A row of the master is what its prices are felt as.
             stated = np.zeros((part.n, 6))
             stated[layout.boundary] = rows.matrix[[row]].toarray().reshape(-1, 6)
-            assert felt == pytest.approx(0.5 * stated[:, 3], abs=1e-12)
+            assert felt == pytest.approx(0.5 * stated[:, report], rel=1e-9, abs=1e-10)
             assert np.count_nonzero(stated) == 2
 
 
@@ -249,24 +243,24 @@ def test_the_sparse_initial_cuts_are_few_and_imply_the_printed_ones() -> None:
     part = road(80, 4)
     split = Partition(partition(space_of(part), part.constraints, 5, "k-m-DV"), part.binding)
     layout = Layout(part, split, 1.0)
-    few, all_of_them = inner_pairs(layout), all_chains(layout)
+    few, all_of_them = inner_pairs(layout), unstated_pairs(layout)
     assert 0 < len(few) < len(all_of_them) / 3
     stated = np.flatnonzero(split.boundary[part.binding.pairs].all(axis=1))
     graph = Adjacency(
         part.n,
-        np.concatenate([part.binding.pairs[stated], [chain.ends for chain in few]]),
-        np.concatenate([part.binding.lengths[stated], [chain.length for chain in few]]),
+        np.concatenate([part.binding.pairs[stated], few.pairs]),
+        np.concatenate([part.binding.lengths[stated], few.lengths]),
         part.binding.scale_bits,
     )
-    i, j = np.array([chain.ends for chain in all_of_them]).T
+    i, j = all_of_them.pairs.T
     assert (graph.shortest_paths()[i, j] == part.paths[i, j]).all()
 
 
 def test_no_pairs_no_rows() -> None:
     part = road()
     layout = Layout(part, Partition([0] * part.n, part.binding), 1.0)
-    assert chain_rows(layout, inner_pairs(layout)) is None
-    assert chain_rows(layout, all_chains(layout)) is None
+    assert implied_rows(layout, inner_pairs(layout)) is None
+    assert implied_rows(layout, unstated_pairs(layout)) is None
 
 
 def test_a_program_that_is_too_large_is_not_built() -> None:

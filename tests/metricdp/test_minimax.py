@@ -131,7 +131,7 @@ def test_wrong_weights_give_a_worse_bound_and_never_a_false_one(
     priors, asked = list(skewed(9, 3)), MetricDP(1, "km")
     right = minimax(GRID, priors, asked)
     monkeypatch.setattr(
-        _minimax._Program, "_raw_weights", lambda _self, _found: np.array([0.9, 0.05, 0.05])
+        _minimax._Program, "_raw_weights", lambda _self: np.array([0.9, 0.05, 0.05])
     )
     wrong = minimax(GRID, priors, asked)
     assert wrong.lower < right.lower * (1 - 1e-3)

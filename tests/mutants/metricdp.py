@@ -230,8 +230,8 @@ MUTANTS = (
     Mutant(
         "an exponential mechanism twice as steep",
         "metricdp/methods/truncated.py",
-        find="nats = -0.5 *",
-        replace="nats = -1.0 *",
+        find="exponential_rows(-0.5 *",
+        replace="exponential_rows(-1.0 *",
         breaks="sensitivity halved: the normalization is forgotten",
         tests=(
             "tests/metricdp/test_published_mechanisms.py::test_tem_is_what_gumbel_noise_on_its_scores_gives",

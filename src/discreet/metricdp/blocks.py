@@ -307,13 +307,9 @@ def _draw_centers(
     squared = _squared_distances(rows, squares, rows[chosen])[:, 0]
     while len(chosen) < k and squared.max() > 0:
         sums = np.cumsum(squared)
-        drawn = int(np.searchsorted(sums, rng.uniform(0, float(sums[-1])), side="right"))
+        drawn = int(np.searchsorted(sums[:-1], rng.uniform(0, float(sums[-1])), side="right"))
         # Rounding may select a row of weight 0.
-        pick = (
-            min(drawn, len(rows) - 1)
-            if squared[min(drawn, len(rows) - 1)] > 0
-            else int(squared.argmax())
-        )
+        pick = drawn if squared[drawn] > 0 else int(squared.argmax())
         chosen.append(pick)
         squared = np.minimum(squared, _squared_distances(rows, squares, rows[[pick]])[:, 0])
         squared[chosen] = 0.0

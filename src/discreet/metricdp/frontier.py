@@ -27,6 +27,7 @@ from discreet.core.options import instance_of, items_of, whole_number
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
 from discreet.metricdp.methods.kernel import MIN_PROBABILITY
+from discreet.metricdp.methods.spanner import rescale_prices
 from discreet.metricdp.part import KnownChannel
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import negligible_loss
@@ -272,11 +273,13 @@ def _candidate_prices(
     """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two.
 
     `around` are one or two designs, ascending in epsilon; `constraints` are those of the problem. Each of the prices
-    is yielded as it is and times `factor`: the best factor was often below 1. Designs without prices are skipped.
+    is yielded as it is and times `factor`: the best factor was often below 1.
     """
     for share in _COMPENSATED_SHARES:
-        adapted = [_adapt_prices(made, constraints, epsilon, share) for made in around]
-        usable = [prices for prices in adapted if prices is not None]
+        usable = []
+        for made in around:
+            rate = share * float(made.guarantee.epsilon - epsilon) * 2.0**-constraints.scale_bits
+            usable.append(rescale_prices(made.witness or Multipliers.empty(), constraints, rate))
         if len(usable) == 2:
             weight = _weight_of_first(around, epsilon)
             usable.append(
@@ -285,26 +288,3 @@ def _candidate_prices(
         for prices in usable:
             yield prices
             yield prices.scaled(factor)
-
-
-def _adapt_prices(
-    made: MetricDesign, constraints: Adjacency, epsilon: Fraction, share: float
-) -> Multipliers | None:
-    """Multiply prices by ``e^(share (epsilon' - epsilon) d)``; ``None`` without prices or on overflow.
-
-    d is the distance of the priced pair, epsilon' that of the design `made`, and `share` the part of the change of
-    the exponent that is compensated. All priced pairs must be among `constraints`. A bisection for each price.
-    """
-    prices = made.witness
-    if prices is None:
-        return None
-    lengths = np.ldexp(
-        constraints.lengths[constraints.find(prices.source, prices.target)].astype(np.float64),
-        -constraints.scale_bits,
-    )
-    nats = share * float(made.guarantee.epsilon - epsilon) * lengths
-    with np.errstate(over="ignore"):
-        values = prices.value * np.exp(nats)
-    if not np.isfinite(values).all():
-        return None
-    return Multipliers(prices.report, prices.source, prices.target, values)

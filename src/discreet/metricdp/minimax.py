@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
@@ -25,14 +26,15 @@ from discreet.core.exact import float_floor
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
-from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.design import MAX_ROWS_FOR_DIRECT, Interrupted, design
 from discreet.metricdp.methods.direct import (
     constraint_matrix,
+    edge_prices,
     optimum_scale,
     priced_edges,
     program_rows,
     ratio_prices,
+    solve_by_either,
 )
 from discreet.metricdp.methods.remap import exponential_remap
 from discreet.metricdp.part import KnownChannel, Part, PartLimits, WholeProblem
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.lp import LPSolution
-    from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
 
 
@@ -162,26 +163,22 @@ def minimax(
     if not allow_unprotected:
         constraints, _ = constraints.join(problem.space)
     wholes = [WholeProblem(one, constraints, guarantee.epsilon) for one in problems]
-    start, result = clock(), None
+    start = clock()
+    result: MetricDesign | None = None
     weights = np.full(len(problems), 1 / len(problems))
 
-    def design_for(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
-        return design(
-            mixture,
-            guarantee,
-            method=method,
-            time_limit=seconds,
-            threads=threads,
-            gap=0 if method else PartLimits().gap,
-            allow_unprotected=allow_unprotected,
-            throw=False,
-        )
-
+    design_for = partial(
+        design,
+        guarantee=guarantee,
+        threads=threads,
+        allow_unprotected=allow_unprotected,
+        throw=False,
+    )
     try:
         mean = _mixture_problem(weights, problems)
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
             # The result if the program, which takes more than a second, has no answer.
-            result = design_for(exponential_remap(), None, mean)
+            result = design_for(mean, method=exponential_remap(), gap=0)
         share = None if time_limit is None else _PROGRAM_LIMITS.time_share * time_limit
         try:
             program = _Program(wholes, PartLimits(share, threads))
@@ -189,11 +186,12 @@ def minimax(
             left = None if time_limit is None else time_limit - (clock() - start)
             if result is None or left is None or left > 0:
                 # Repair and verification always finish.
-                result = design_for(None, None if left is None else max(left, 1e-3), mean)
+                seconds = None if left is None else max(left, 1e-3)
+                result = design_for(mean, time_limit=seconds)
         else:
             weights = program.weights
             mixture = _mixture_problem(weights, problems)
-            result = design_for(program.solution(wholes[0]), None, mixture)
+            result = design_for(mixture, method=program.solution(wholes[0]), gap=0)
     except KeyboardInterrupt as stopped:
         raise Interrupted(getattr(stopped, "best", None) or result) from None
     losses = np.array([result.channel.expected_loss(one.cost) for one in problems])
@@ -259,20 +257,20 @@ class _Program:
         self.scale = sum(optimum_scale(one) for one in first.parts) or 1.0
         solution = self._solve(part, limits)
         self.table = np.maximum(solution.x[:-1], 0.0).reshape(self.shape)
-        self.prices = ratio_prices(solution, 2 * len(self.edges) * self.shape[1])
-        raw = self._raw_weights(solution)
+        self.prices = ratio_prices(solution)
+        raw = self._raw_weights()
         self.weights = raw / raw.sum()
 
     def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
         """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex.
 
         The last variable is the largest loss, divided by the scale. `part` has the mean of the costs, which only
-        gives its shape; `limits` give seconds, for each of the two attempts, and threads. LimitReachedError or
+        gives its shape; `limits` give seconds and threads. LimitReachedError or
         SolverError without an answer.
         """
         from scipy.sparse import csr_array, hstack, vstack
 
-        from discreet.core.lp import LinearProgram, solve
+        from discreet.core.lp import LinearProgram
         from discreet.core.lp.program import HIGHS
 
         matrix, upper = constraint_matrix(part, self.edges)
@@ -289,34 +287,20 @@ class _Program:
         program = LinearProgram(
             cost, vstack([wide, above]).tocsr(), row_lower=lower, row_upper=sides
         )
-        seconds, threads = limits.seconds, limits.threads
-        try:
-            return solve(
-                program, method="ipm", crossover=False, time_limit=seconds, threads=threads
-            )
-        except SolverError:
-            # Interior points without crossover may end as "unknown".
-            return solve(program, method="simplex", time_limit=seconds, threads=threads)
+        stop = None if limits.seconds is None else clock() + limits.seconds
+        return solve_by_either(program, "ipm", stop, limits.threads)[0]
 
-    def _raw_weights(self, solution: LPSolution) -> NDArray[np.float64]:
-        """Return the multipliers ``(problems,)`` of the rows for t, the last ones.
-
-        Ones where they sum to less than 1/2.
-        """
-        count = len(self.costs)
-        rows = 2 * len(self.edges) * self.shape[1] + self.shape[0] + count
-        weights = ratio_prices(solution, rows)[-count:]
-        return weights if weights.sum() > 0.5 else np.ones(count)
+    def _raw_weights(self) -> NDArray[np.float64]:
+        """Return the multipliers ``(problems,)`` of the rows for t, the last ones; ones for a sum below 1/2."""
+        weights = self.prices[-len(self.costs) :]
+        return weights if weights.sum() > 0.5 else np.ones(len(weights))
 
     def solution(self, whole: WholeProblem) -> KnownChannel:
         """Return the solution as a method of the mixture's design.
 
         `whole` is the problem with any of the priors. Linear in the table and the prices.
         """
-        priced = np.flatnonzero(self.prices)
-        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])
-        source, target = ends[priced // self.shape[1]].T
-        value, report = self.prices[priced] * self.scale, priced % self.shape[1]
-        prices = Multipliers(report, source, target, value).relabel(whole.representatives)
+        prices = edge_prices(self.edges, self.shape[1], self.prices * self.scale)
         note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
-        return KnownChannel("minimax", note, self.table[whole.labels], prices)
+        stated = prices.relabel(whole.representatives)
+        return KnownChannel("minimax", note, self.table[whole.labels], stated)

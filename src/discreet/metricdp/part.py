@@ -323,6 +323,22 @@ def solve_part(method: Method, part: Part, limits: PartLimits) -> Candidate | st
         return f"{error}."
 
 
+def induced_graph(
+    graph: Adjacency, inside: NDArray[np.int64]
+) -> tuple[Adjacency, NDArray[np.int64]]:
+    """Return the graph among some secrets ``(s,)``, ascending, numbered by place, and the numbers of its edges.
+
+    Linear.
+    """
+    place = np.full(graph.n, -1)
+    place[inside] = np.arange(len(inside))
+    ends = place[graph.pairs]
+    own = np.flatnonzero((ends >= 0).all(axis=1))
+    return Adjacency(
+        len(inside), ends[own].astype(np.int32), graph.lengths[own], graph.scale_bits
+    ), own
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class WholeProblem:
@@ -372,7 +388,7 @@ class WholeProblem:
         representatives, graph = self._stated_pairs, self.constraints
         if len(representatives) == len(graph) and self.n_classes == graph.n:
             return graph
-        ends = np.sort(self.labels[graph.pairs[representatives]], axis=1).astype(np.int32)
+        ends = self.labels[graph.pairs[representatives]].astype(np.int32)
         return Adjacency(self.n_classes, ends, graph.lengths[representatives], graph.scale_bits)
 
     @cached_property
@@ -412,19 +428,10 @@ class WholeProblem:
         """The components as parts."""
         if len(self.members) == 1:
             return [self._part(self.cost, self.merged, self.members[0])]
-        graph, parts = self.merged, []
-        place = np.zeros(self.n_classes, dtype=np.int64)
-        for label, inside in enumerate(self.members):
-            place[inside] = np.arange(len(inside))
-            edges = np.flatnonzero(graph.components[graph.pairs[:, 0]] == label)
-            edges_within = Adjacency(
-                len(inside),
-                place[graph.pairs[edges]].astype(np.int32),
-                graph.lengths[edges],
-                graph.scale_bits,
-            )
-            parts.append(self._part(self.cost[inside], edges_within, inside))
-        return parts
+        return [
+            self._part(self.cost[inside], induced_graph(self.merged, inside)[0], inside)
+            for inside in self.members
+        ]
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
         """Return the part of the classes `inside` ``(s,)``, with its costs ``(s, k)``.
@@ -450,15 +457,18 @@ class WholeProblem:
         """
         # Of losses, not of costs, since all costs of a secret of probability 0 are zero.
         loss = self.problem.loss[self.representatives[inside]]
-        home = loss.argmin(axis=0)
-        if self.problem.reports is not None:
-            place = np.full(self.n_classes, -1)
-            place[inside] = np.arange(len(inside))
-            named = place[self.labels[self.problem.reports]]
-            columns = np.arange(len(home))
-            is_cheapest = (named >= 0) & (loss[named, columns] <= loss[home, columns])
-            home = np.where(is_cheapest, named, home)
-        return np.asarray(home, dtype=np.int64)
+        home, named = loss.argmin(axis=0), self._named(inside)
+        columns = np.arange(len(home))
+        is_cheapest = (named >= 0) & (loss[named, columns] <= loss[home, columns])
+        return np.asarray(np.where(is_cheapest, named, home), dtype=np.int64)
+
+    def _named(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the place in `inside` of the class that each report names, ``(reports,)``; -1 for none of these."""
+        if self.problem.reports is None:
+            return np.full(self.problem.n_reports, -1)
+        place = np.full(self.n_classes, -1)
+        place[inside] = np.arange(len(inside))
+        return place[self.labels[self.problem.reports]]
 
     def _plane(
         self, secrets: NDArray[np.int64]
@@ -488,21 +498,14 @@ class WholeProblem:
 
         ``(s,)`` int64; ``None`` if two classes would have the same. ``O(s reports)``.
         """
-        cost = self.cost[inside]
-        own = cost.argmin(axis=1)
-        reports = self.problem.reports
-        if reports is not None:
-            named = np.full(len(inside), -1)
-            place = np.full(self.n_classes, -1)
-            place[inside] = np.arange(len(inside))
-            secret = place[self.labels[reports]]
-            columns = np.flatnonzero(secret >= 0)
-            # In descending order of cost, so that the cheapest is written last.
-            order = np.argsort(-cost.sum(axis=0)[columns], kind="stable")
-            named[secret[columns[order]]] = columns[order]
-            if (named >= 0).all():
-                own = named
-        return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
+        cost, secret = self.cost[inside], self._named(inside)
+        columns, own = np.flatnonzero(secret >= 0), np.full(len(inside), -1)
+        # In descending order of cost, so that the cheapest is written last.
+        order = np.argsort(-cost.sum(axis=0)[columns], kind="stable")
+        own[secret[columns[order]]] = columns[order]
+        if (own < 0).any():
+            own = cost.argmin(axis=1)
+        return None if len(np.unique(own)) < len(own) else own
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the matrix ``(classes, k)`` of all classes from those of the parts, ``(classes of the part, k)``.

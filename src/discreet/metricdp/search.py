@@ -102,13 +102,20 @@ class Trivial:
 
 
 class _State:
-    """Best candidate and bound of one part."""
+    """Best candidates and bound of one part.
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        self.best: Candidate | None = None
-        self.raw = math.inf
-        self._compared: dict[Method, tuple[Candidate, float]] = {}
+    Parameters
+    ----------
+    part
+        The part.
+    close
+        Repair of a matrix ``(n, n_reports)`` of the part.
+    """
+
+    def __init__(self, part: Part, close: Callable[[NDArray[np.float64], Part], Repaired]) -> None:
+        self.part, self.close = part, close
+        self._found: dict[Method | None, tuple[Candidate, float]] = {}
+        """Candidate of each method without a search with its loss, and the best of all searches under ``None``."""
         self.repaired: Repaired | None = None
         self.prices = Multipliers.empty()
         self.lower = max(0.0, self._lower(self.prices))
@@ -117,14 +124,19 @@ class _State:
         """Return the lower bound that prices prove for this part, in the unit of its cost; it may be negative."""
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
+    @property
+    def best(self) -> Candidate | None:
+        """The best candidate of a search, if any."""
+        return self._found[None][0] if None in self._found else None
+
     def compare(self, method: Method, limits: PartLimits) -> str | None:
         """Add the channel of a method without a search to the candidates; return its note for the trace.
 
         `limits` has the seconds for it. If there is no channel, returns why, or ``None`` if the method does not apply
         or its rows do not sum to 1. A method that was compared before is not run again.
         """
-        if method in self._compared:
-            return self._compared[method][0].note
+        if method in self._found:
+            return self._found[method][0].note
         answer = solve_part(method, self.part, limits)
         if not isinstance(answer, Candidate):
             return answer
@@ -136,7 +148,7 @@ class _State:
         cost = self.part.cost / (self.part.cost.max() or 1.0)
         matrix, _ = rename_columns(table, cost.astype(np.float32))
         loss = float((self.part.cost * matrix).sum())
-        self._compared[method] = replace(answer, matrix=matrix), loss
+        self._found[method] = replace(answer, matrix=matrix), loss
         return answer.note
 
     def matrix(self, candidate: Candidate) -> NDArray[np.float64] | None:
@@ -148,32 +160,25 @@ class _State:
     @property
     def current(self) -> tuple[Candidate, float]:
         """The candidate of least loss, and its loss; the exponential mechanism is always compared."""
-        if not self._compared:
+        if not self._found.keys() - {None}:
             self.compare(Exponential(), PartLimits())
-        best = [] if self.best is None else [(self.best, self.raw)]
-        return min([*best, *self._compared.values()], key=itemgetter(1))
+        # Of equal losses that of a search.
+        return min(self._found.values(), key=itemgetter(1))
 
     @property
     def _least_loss(self) -> float:
         """The loss of the best candidate; infinite if there is none."""
-        return min([self.raw, *(loss for _, loss in self._compared.values())])
+        return min((loss for _, loss in self._found.values()), default=math.inf)
 
     def update_loss(self, candidate: Candidate, upper: float) -> None:
         """Set the loss of `candidate`, whose channel was verified, to `upper`, that after repair, if it is larger.
 
         Matrices of channels without a search that lose more than this verified one are dropped, to save memory.
         """
-        known = [(self.best, self.raw), *self._compared.values()]
-        upper = max([upper, *(loss for one, loss in known if one is candidate)])
-        if candidate is self.best:
-            self.raw = upper
-        self._compared = {
-            method: (
-                one if loss <= upper else replace(one, matrix=None),
-                upper if one is candidate else loss,
-            )
-            for method, (one, loss) in self._compared.items()
-        }
+        upper = max([upper, *(loss for one, loss in self._found.values() if one is candidate)])
+        for method, (one, loss) in self._found.items():
+            kept = one if loss <= upper or method is None else replace(one, matrix=None)
+            self._found[method] = kept, upper if one is candidate else loss
 
     def done(self, gap: float) -> bool:
         """Return whether the relative gap is at most half of `gap`, the requested one; the rest is for rounding."""
@@ -181,44 +186,38 @@ class _State:
         difference = upper - self.lower
         return math.isfinite(difference) and difference <= max(gap / 2, 1e-9) * upper
 
-    def learn(
-        self,
-        candidate: Candidate,
-        threads: int = 1,
-        is_late: Callable[[], bool] = lambda: False,
-    ) -> bool:
+    def learn(self, candidate: Candidate) -> bool:
         """Keep better prices and a better matrix; return whether the matrix is better.
 
         Better prices prove a larger lower bound. A matrix is better if its loss, rows scaled to sum 1, is below that
-        of all others; a rough one is repaired first if its loss could be. `threads` and `is_late`, which shortens it,
-        are for repair.
+        of all others; a rough one is renamed and repaired first if its loss could be.
         """
         if candidate.multipliers is not None:
             lower = self._lower(candidate.multipliers)
             if lower > self.lower:
                 self.prices, self.lower = candidate.multipliers, lower
-        matrix = candidate.matrix
-        if matrix is None:
+        matrix, part, repaired = candidate.matrix, self.part, None
+        sums = np.zeros(1) if matrix is None else matrix.sum(axis=1)
+        if matrix is None or not sums.min() > 0:
             return False
-        sums = matrix.sum(axis=1)
-        if not sums.min() > 0:
-            return False
-        part, repaired = self.part, None
         raw = float(((part.cost * matrix).sum(axis=1) / sums).sum())
         target = self._least_loss
         if candidate.rough:
             # Renaming lowers the loss, but its product takes as long as a repair: only if the raw loss is too large.
             if raw >= target and float((part.cost.T @ matrix).min(axis=0).sum()) >= target:
                 return False
-            repaired = _rename_and_repair(matrix, part, threads, is_late)
+            # Names that are given up are columns of zeros, which take no time in repair.
+            repaired = self.close(rename_columns(matrix, part.cost)[0], part)
             raw = repaired.upper
         if raw >= target:
             return False
         # What the state or the repaired channel has is not kept twice.
-        self.best = replace(
-            candidate, matrix=matrix if repaired is None else None, multipliers=None
-        )
-        self.raw, self.repaired = raw, repaired
+        kept = replace(candidate, matrix=matrix if repaired is None else None, multipliers=None)
+        self._found = {
+            None: (kept, raw),
+            **{m: one for m, one in self._found.items() if m is not None},
+        }
+        self.repaired = repaired
         return True
 
 
@@ -252,7 +251,7 @@ class Search:
         self.whole, self.guarantee, self.limits = whole, guarantee, limits
         self.claim = Claim(whole.problem.space, guarantee)
         self.on_progress, self.executor = on_progress, executor
-        self.states = [_State(part) for part in whole.parts]
+        self.states = [_State(part, self._close) for part in whole.parts]
         self.trace: list[str] = []
         self.short_of_time = self.forced = False
         self.verified: _Verified | None = None
@@ -355,14 +354,13 @@ class Search:
         if not unfinished:
             return
         answers = self._solve(method, unfinished)
-        better, notes = False, []
+        name, better = type(method).__name__, False
         for state, answer in zip(unfinished, answers, strict=True):
-            if isinstance(answer, Candidate):
-                better |= state.learn(answer, self.limits.threads, self._is_overdue)
+            better |= isinstance(answer, Candidate) and state.learn(answer)
             self.short_of_time |= isinstance(answer, OutOfTime)
-            if answer is not None:
-                notes.append(answer.note if isinstance(answer, Candidate) else answer)
-        name = type(method).__name__
+        notes = [
+            one.note if isinstance(one, Candidate) else one for one in answers if one is not None
+        ]
         if notes:
             more = f" (the first of {len(notes)} components)" if len(set(notes)) > 1 else ""
             self.trace.append(f"{name}: {notes[0]}{more}")
@@ -395,7 +393,7 @@ class Search:
         It can if the gap is proven by a verified channel, or, with several components, if this one's gap is small
         enough.
         """
-        better = state.learn(candidate, self.limits.threads, self._is_overdue)
+        better = state.learn(candidate)
         self._bound_and_verify(name, better=better)
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
@@ -404,18 +402,17 @@ class Search:
 
         Components are solved in processes where there is an executor.
         """
+        name, answers = type(method).__name__, []
         if self.executor is not None and len(unfinished) > 1:
             # Methods in other processes can't offer candidates before they end.
             limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
             n, parts = len(unfinished), [state.part for state in unfinished]
             return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
-        name, answers = type(method).__name__, []
         for state in unfinished:
-            offer = partial(self._handle_offer, name, state)
             limits = replace(
                 self.limits,
                 seconds=self._remaining(),
-                offer=offer,
+                offer=partial(self._handle_offer, name, state),
                 handling=self.handling,
                 beat=partial(self._beat, name),
             )
@@ -428,12 +425,7 @@ class Search:
         prices = task.lift([state.prices for state in self.states])
         lower = self.states[0].lower
         if len(self.states) > 1 or task.merged is not task.constraints:
-            lower = lower_bound(
-                task.problem.cost,
-                task.constraints,
-                task.epsilon,
-                prices,
-            )
+            lower = lower_bound(task.problem.cost, task.constraints, task.epsilon, prices)
         if lower > self.lower:
             # In this order: a signal between the two leaves a bound that its witness proves.
             self.witness = prices
@@ -447,14 +439,7 @@ class Search:
         if repaired is None or parts[0] is not self.states[0].best:
             matrices = map(_State.matrix, self.states, parts)
             matrix = task.assemble([matrix for matrix in matrices if matrix is not None])
-            repaired = repair(
-                matrix,
-                task.binding,
-                task.epsilon,
-                cost=task.cost,
-                threads=self.limits.threads,
-                is_late=self._is_overdue,
-            )
+            repaired = self._close(matrix, task)
         channel = repaired.channel
         if task.n_classes < problem.n_secrets:
             channel = channel.restrict(task.labels)
@@ -485,6 +470,17 @@ class Search:
         self.handling = _LIMITS.handling_time_factor * (clock() - start)
         return self.verified
 
+    def _close(self, matrix: NDArray[np.float64], of: Part | WholeProblem) -> Repaired:
+        """Repair a matrix ``(n, k)`` of a part or of the whole problem."""
+        return repair(
+            matrix,
+            of.binding,
+            of.epsilon,
+            cost=of.cost,
+            threads=self.limits.threads,
+            is_late=self._is_overdue,
+        )
+
     def _is_new(self) -> bool:
         """Return whether the best candidates have no verified channel and lose less than the verified one."""
         candidates = [state.current for state in self.states]
@@ -514,18 +510,13 @@ class Search:
 
     def _is_overdue(self) -> bool:
         """Return whether the time limit is exceeded by so much that a repair has to end."""
-        return self._remaining() == 0 and clock() - self.start > _LIMITS.overtime_seconds + (
-            self.limits.seconds or 0.0
-        )
+        limit = math.inf if self.limits.seconds is None else self.limits.seconds
+        return clock() - self.start > limit + _LIMITS.overtime_seconds
 
     def _is_late(self) -> bool:
         """Return whether too little of the time limit is left for another method."""
-        remaining, seconds = self._remaining(), self.limits.seconds
-        return (
-            remaining is not None
-            and seconds is not None
-            and remaining <= _LIMITS.min_time_share_for_method * seconds
-        )
+        remaining, seconds = self._remaining(), self.limits.seconds or 0.0
+        return remaining is not None and remaining <= _LIMITS.min_time_share_for_method * seconds
 
     def _must_stop(self) -> bool:
         """Return whether a channel with a bound is verified, and no time remains to repair and verify another."""
@@ -556,19 +547,14 @@ class Search:
     def _outcome(self, verified: _Verified) -> MetricDesign:
         """Return the design of the verified channel, with the bound, its witness and the trace."""
         problem = self.whole.problem
-        provenance = Provenance(
-            method=verified.method,
-            parameters=verified.parameters,
-            assumed_public=problem.assumed_public(),
-            method_trace=tuple(self.trace),
-        )
+        public, trace = problem.assumed_public(), tuple(self.trace)
         design = Design(
             channel=verified.channel,
             guarantee=self.guarantee,
             certificate=verified.certificate,
             lower=self.lower,
             upper=verified.upper,
-            provenance=provenance,
+            provenance=Provenance(verified.method, verified.parameters, public, trace),
             problem=problem,
             witness=self.witness,
             status=self._status(),
@@ -582,21 +568,3 @@ class Search:
         if self._gap() <= self.limits.gap:
             return "gap reached"
         return "loss negligible" if self.reached else "limit reached"
-
-
-def _rename_and_repair(
-    matrix: NDArray[np.float64], part: Part, threads: int, is_late: Callable[[], bool]
-) -> Repaired:
-    """Rename each column of a rough `matrix` ``(n, k)`` as the report of least expected cost, and repair the result.
-
-    Names that are given up are columns of zeros, which take no time in repair. The cost is that of :func:`repair`, and
-    ``O(n k^2)``.
-    """
-    return repair(
-        rename_columns(matrix, part.cost)[0],
-        part.binding,
-        part.epsilon,
-        cost=part.cost,
-        threads=threads,
-        is_late=is_late,
-    )

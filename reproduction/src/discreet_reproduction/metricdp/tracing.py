@@ -14,14 +14,11 @@ import numpy as np
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.lp.benders import BendersOptions, benders
 from discreet.metricdp.blocks import Partition, partition
-from discreet.metricdp.boundary import Layout, chain_rows, inner_pairs
+from discreet.metricdp.boundary import Layout, implied_rows, inner_pairs, unstated_pairs
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, priced_edges
 from discreet.metricdp.part import PartLimits
-from discreet_reproduction.metricdp.as_published.decomposition import (
-    count_boundary_twice,
-    every_pair,
-)
+from discreet_reproduction.metricdp.as_published.decomposition import count_boundary_twice
 from discreet_reproduction.metricdp.instances import EPSILON, RADIUS, make_instance
 
 if TYPE_CHECKING:
@@ -180,7 +177,7 @@ def trace(
     labels = partition(part.space, part.constraints, count, partitioner, seed=seed)
     scale = 1.0 if printed else float((part.cost * anchor).sum()) or 1.0
     layout = Layout(part, Partition(labels, edges), scale)
-    chains = every_pair(layout) if printed else inner_pairs(layout)
+    added = unstated_pairs(layout) if printed else inner_pairs(layout)
     watch, steps = _Watch(), list[tuple[int, float, float]]()
 
     def on_progress(step: Progress) -> None:
@@ -200,7 +197,7 @@ def trace(
             layout.program(),
             layout.columns,
             options=options,
-            implied=chain_rows(layout, chains),
+            implied=implied_rows(layout, added),
             anchor=None if printed else anchor.ravel(),
             amend=count_boundary_twice(layout) if printed else None,
             on_progress=on_progress,

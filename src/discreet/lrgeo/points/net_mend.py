@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.lrgeo.points.stencils import gradients, slack, stencils
-from discreet.metricdp.primal_dual.iterate import run_pieces
+from discreet.metricdp.bounds.closure import run_pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import count
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
 _COLUMNS_PER_STRIP, _STRIPS_PER_PIECE = 8, 4
@@ -22,42 +25,51 @@ COLUMNS_PER_PASS = 64
 one pass took 1.8 times the CPU seconds, and 256 at once about as many as 64; November 2026."""
 
 
-def in_threads(work: Callable[[int], object], pieces: int, threads: int) -> None:
-    """Run pieces of work that release the interpreter's lock, each once, in this thread and in others.
+def thread_pool(threads: int) -> ThreadPoolExecutor | nullcontext[None]:
+    """Return a context with a pool of the other threads, or with ``None`` for one thread."""
+    return ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext()
 
-    Parameters
-    ----------
-    work
-        Called with each number from 0 to ``pieces - 1``. Its exceptions are raised here.
-    pieces
-        Number of pieces.
-    threads
-        Number of threads.
+
+def run_pieces(
+    pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
+) -> None:
+    """Call `work` once with each number below `pieces`, in this thread and in those of a pool; errors are raised.
+
+    At most `threads` - 1 threads of the pool help; without a pool all is done here. Returns when all pieces are done.
 
     Examples
     --------
     >>> done = []
-    >>> in_threads(done.append, 5, 2)
+    >>> with thread_pool(2) as pool:
+    ...     run_pieces(pool, 2, 5, done.append)
     >>> sorted(done)
     [0, 1, 2, 3, 4]
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     numbers = count()
 
-    def run_pieces() -> None:
+    def run_remaining() -> None:
         while (piece := next(numbers)) < pieces:
             work(piece)
 
-    workers = min(threads, pieces) - 1
-    if workers <= 0:
-        run_pieces()
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [pool.submit(run_pieces) for _ in range(workers)]
-        run_pieces()
+    helpers = 0 if pool is None else min(threads, pieces) - 1
+    tasks = [pool.submit(run_remaining) for _ in range(helpers) if pool is not None]
+    run_remaining()
     for task in tasks:
         task.result()
+
+
+def compress_rows(
+    pairs: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return edges `pairs` ``(m, 2)`` of n secrets in compressed rows, each of them from both ends; a sort.
+
+    The first position of each secret ``(n + 1,)``; the other ends and the numbers of the edges, ``(2 m,)`` each.
+    """
+    i, j = pairs.T
+    order = np.argsort(np.concatenate([i, j]), kind="stable")
+    start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
+    return start, np.concatenate([j, i])[order], order % max(len(pairs), 1)
 
 
 def close_columns(
@@ -95,7 +107,8 @@ def close_columns(
             first, min(first + _STRIPS_PER_PIECE, strips), table, start, ends, factor, max_sweeps
         )
 
-    in_threads(close, -(-strips // _STRIPS_PER_PIECE), threads)
+    with thread_pool(threads) as pool:
+        run_pieces(pool, threads, -(-strips // _STRIPS_PER_PIECE), close)
 
 
 def close_over_all_pairs(
@@ -127,4 +140,5 @@ def close_over_all_pairs(
         last = min(first + COLUMNS_PER_PASS, columns)
         raise_over_all(first, last, source, factor, closed)
 
-    in_threads(close, -(-columns // COLUMNS_PER_PASS), threads)
+    with thread_pool(threads) as pool:
+        run_pieces(pool, threads, -(-columns // COLUMNS_PER_PASS), close)

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 import numpy as np
 
 from discreet.core.jit import clock
-from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.progress import Reporter
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
+from discreet.metricdp.part import induced_graph
 from discreet.metricdp.primal_dual.arcs import ArcTile
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.progress import Progress
+    from discreet.core.spaces.adjacency import Adjacency
 
 _REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
 """Reports of a tile: few blocks, so that reach and constraints suit all of them."""
@@ -219,34 +221,22 @@ def _search(
     start = clock()
     end = math.inf if time_limit is None else start + time_limit
     state = plan.state(threads)
+    report = Reporter(on_progress, clock, start=start)
     with state.pool() as pool:
-
-        def report() -> None:
-            if on_progress is not None:
-                on_progress(_progress(clock() - start, state.count, max(state.best, 0.0)))
-
         due = _STEPS_BEFORE_FIRST_LOOK
         while state.count < _MAX_STEPS and (state.count < _MIN_STEPS or clock() < end):
             state.advance(pool)
             if state.count >= due:
                 due = int(_STEP_GROWTH_BETWEEN_LOOKS * due) + 1
                 state.update_best(pool)
-                report()
+                report("local bound", done=state.count, lower=max(state.best, 0.0))
                 if state.best >= (1 - gap) * state.dual_objective():
                     break
         steps, estimate = state.count, state.dual_objective()
         state.polish(TUNING.polishing_steps, pool)
-        state.count = steps
-        report()
+        report("local bound", done=steps, lower=max(state.best, 0.0))
     tiles = len(plan.tiles)
     return state, LocalBound(state.best, steps, plan.reach, tiles, plan.multipliers, estimate)
-
-
-def _progress(elapsed: float, steps: int, lower: float) -> Progress:
-    """Return the progress of a local bound after some seconds and steps."""
-    from discreet.core.progress import Progress
-
-    return Progress(elapsed, "local bound", steps, lower=lower)
 
 
 def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
@@ -275,6 +265,19 @@ def length_table(
     """Return all lengths between secrets `i` and `j`, floats ``(len(i), len(j))`` in stored units, in as many steps."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
+
+
+def nats_away(
+    source: LengthsOfPairs, group: NDArray[np.int64], secrets: NDArray[np.int64], rate: float
+) -> NDArray[np.float64]:
+    """Return lower bounds on the nats from each of `secrets` ``(n,)`` to a `group` ``(g,)``, which may be negative.
+
+    They are distances to the center of the group, less its radius; `rate` is nats a stored unit. ``O(g^2 + n)``.
+    """
+    within = length_table(source, group, group).max(axis=1)
+    center = int(within.argmin())
+    lengths = length_table(source, group[center : center + 1], secrets)[0]
+    return np.asarray(rate * (lengths - within[center]), dtype=np.float64)
 
 
 def near_groups(
@@ -353,7 +356,8 @@ class Plan:
         )
         self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
         fits = self._bytes(math.inf) <= TUNING.max_state_bytes
-        if fits and self.count_multipliers() > max_share * 2 * len(graph) * len(self.homes):
+        held = sum(edges * reports for _, edges, reports in self._sizes(self.reach))
+        if fits and held > max_share * len(graph) * len(self.homes):
             self.reach = math.inf
         self.tiles: list[Tile | ArcTile] = []
         self.far = np.full(graph.n, np.inf)
@@ -373,19 +377,11 @@ class Plan:
 
         May be negative. ``O(n)`` lengths for each group.
         """
-        away = np.empty((len(self.groups), self.graph.n), dtype=np.float32)
         every = np.arange(self.graph.n)
-        for t, group in enumerate(self.groups):
-            at = self.homes[group]
-            within = length_table(self.source, at, at).max(axis=1)
-            center = int(within.argmin())
-            lengths = length_table(self.source, at[center : center + 1], every)[0]
-            away[t] = self.rate * (lengths - within[center])
-        return away
-
-    def count_multipliers(self) -> int:
-        """Count the multipliers of all tiles, prepared or not."""
-        return sum(2 * edges * reports for _, edges, reports in self._sizes(self.reach))
+        away = [
+            nats_away(self.source, self.homes[group], every, self.rate) for group in self.groups
+        ]
+        return np.array(away, dtype=np.float32)
 
     def _bytes(self, reach: float) -> int:
         """Estimate the memory of all tiles of a reach, in bytes."""
@@ -442,7 +438,9 @@ class Plan:
             tile.start = np.exp(-0.7 * apart)
             sums[inside] += tile.start.sum(axis=1)
             self.tiles.append(tile)
-            self._record_outside_costs(group, inside)
+            least = _least_costs(self.costs, group)
+            least[inside] = np.inf
+            np.minimum(self.far, least, out=self.far)
         for tile in self.tiles:
             tile.start /= sums[tile.secrets, None]
         return TiledIterate(
@@ -450,7 +448,7 @@ class Plan:
             n,
             self.far,
             unit=0.5 * mean,
-            degree=None if self.stars else degree,
+            degree=degree,
             threads=threads,
         )
 
@@ -461,14 +459,7 @@ class Plan:
 
         `nats` ``(m,)`` are the lengths of all constraints of the graph. ``O(m + s r)``; without multipliers yet.
         """
-        graph = self.graph
-        place = np.full(graph.n, -1)
-        place[inside] = np.arange(len(inside))
-        ends = place[graph.pairs]
-        own = np.flatnonzero((ends >= 0).all(axis=1))
-        edges = Adjacency(
-            len(inside), ends[own].astype(np.int32), graph.lengths[own], graph.scale_bits
-        )
+        edges, own = induced_graph(self.graph, inside)
         unset = np.zeros((0, 0))
         cost = self.costs.block(inside, group)
         return Tile(
@@ -504,15 +495,6 @@ class Plan:
         state.for_each_tile(pool, grow_tile)
         state.restart_after_growth(pool)
         return raised
-
-    def _record_outside_costs(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
-        """Lower `far`, in place, to the cost of the cheapest report of `group` for secrets that are not `inside`.
-
-        `group` are the reports of a tile, `inside` its secrets. ``O(n)`` for each report.
-        """
-        least = _least_costs(self.costs, group)
-        least[inside] = np.inf
-        np.minimum(self.far, least, out=self.far)
 
     def _typical_costs(self) -> NDArray[np.float64]:
         """Estimate the mean contribution to the loss of the secrets around each one, ``(n,)``; weights ``e^(-2 nats)``.

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _ENTRIES_PER_BLOCK = 1 << 20
 """Entries of a block of rows, to bound memory."""
 
+_LEVEL_FACTOR = 1 - 1e-12
+"""Share of their levels that rows are to reach, so that rounded factors do not push a bracket below its level."""
+
 
 def pair_prices(part: Part) -> Multipliers:
     """Match secrets greedily by the loss of their pair, and return the prices that prove the sum.
@@ -69,9 +72,21 @@ def pair_prices(part: Part) -> Multipliers:
         alpha, beta, shrink = part.cost[pairs[rows, 0]], part.cost[pairs[rows, 1]], a[rows, None]
         levels[rows, 0] = (alpha + shrink * beta).min(axis=1)
         levels[rows, 1] = (shrink * alpha + beta).min(axis=1)
-    chosen = _match_pairs(pairs, levels.sum(axis=1) / (1 + a), part.n)
-    by_pair = [_prices(part, pairs[e], float(a[e]), levels[e]) for e in chosen]
-    return Multipliers.stack(by_pair)
+    determinant = 1 - a * a
+    # Secrets that are too near have no prices.
+    worth = np.where(determinant >= 1e-9, levels.sum(axis=1) / (1 + a), 0.0)
+    chosen = _match_pairs(pairs, worth, part.n)
+    i, j = pairs[chosen].T
+    A, B = levels[chosen].T
+    a = a[chosen]
+    determinant = determinant[chosen]
+    prices = []
+    for s, t, level in ((i, j, (A - a * B) / determinant), (j, i, (B - a * A) / determinant)):
+        # The price of z_s <= e^d z_t is added at s, and e^d times it subtracted at t.
+        price = np.maximum(_LEVEL_FACTOR * level[:, None] - part.cost[s], 0.0)
+        at, report = np.nonzero(price)
+        prices.append(Multipliers(report, s[at], t[at], price[at, report]))
+    return Multipliers.stack(prices)
 
 
 def _nearest_edges(
@@ -102,31 +117,3 @@ def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -
             free[i] = free[j] = False
             chosen.append(e)
     return chosen
-
-
-def _prices(
-    part: Part,
-    pair: NDArray[np.int32],
-    a: float,
-    levels: NDArray[np.float64],
-    factor: float = 1 - 1e-12,
-) -> Multipliers:
-    """Return the prices with which both rows reach their levels times `factor`; none if the secrets are too near.
-
-    `pair` are the two secrets, `a` is ``e^-nats`` of their distance, `levels` ``(2,)`` are what each row is to reach.
-    `factor` is below 1 so that rounded factors do not push a bracket below its level. ``O(n_reports)``.
-    """
-    i, j = pair.tolist()
-    A, B = levels.tolist()
-    determinant = 1 - a * a
-    if determinant < 1e-9:
-        return Multipliers.empty()
-    prices = []
-    for (s, t), level in (((i, j), (A - a * B) / determinant), ((j, i), (B - a * A) / determinant)):
-        # The price of z_s <= e^d z_t is added at s, and e^d times it subtracted at t.
-        price = np.maximum(factor * level - part.cost[s], 0.0)
-        priced = np.flatnonzero(price)
-        prices.append(
-            Multipliers(priced, np.full(len(priced), s), np.full(len(priced), t), price[priced])
-        )
-    return Multipliers.stack(prices)

@@ -43,7 +43,7 @@ import numpy as np
 from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
-from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
+from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs, compress_rows
 from discreet.metricdp.bounds.mixing import mix_with_private
 
 if TYPE_CHECKING:
@@ -172,12 +172,8 @@ class _Frame:
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """The edges in compressed rows: first position of each secret, other ends, numbers of the edges. A sort."""
-        i, j = self.pairs.T
-        order = np.argsort(np.concatenate([i, j]), kind="stable")
-        start = np.zeros(self.binding.n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.pairs.ravel(), minlength=self.binding.n), out=start[1:])
-        return start, np.concatenate([j, i])[order], order % len(self.pairs)
+        """The edges as of :func:`~discreet.metricdp.bounds.closure.compress_rows`."""
+        return compress_rows(self.pairs, self.binding.n)
 
 
 def repair(

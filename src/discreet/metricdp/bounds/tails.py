@@ -35,9 +35,7 @@ from discreet.core.options import (
 from discreet.core.printed import at_most
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.metric import MetricSpace
-from discreet.core.spaces.points import PointLengths
-from discreet.metricdp.bounds.local import local_bound
-from discreet.metricdp.bounds.renaming import rename_reports
+from discreet.metricdp.bounds.local import length_table, local_bound, nats_away, near_groups
 from discreet.metricdp.costs import ImplicitCosts
 
 if TYPE_CHECKING:
@@ -70,6 +68,11 @@ _MAX_ANCHOR_SUM = 1 << 61
 
 _WEIGHTS_PER_BLOCK = 1 << 21
 """Weights in a block, to bound memory."""
+
+_WEIGHED_NATS, _CANDIDATE_NATS = 9.0, 3.0
+"""Nats from a report's center to the secrets with weighed costs, and to its candidate names. On 900
+random points and on a grid, half a nat and a skewed prior, the best names of all secrets lost 9 and 7 % less than the
+centers, November 2026."""
 
 _MAX_SECRETS_FOR_TABLE = 1 << 14
 """Secrets up to which a table of decays is computed, in single precision: 1 GiB."""
@@ -230,6 +233,69 @@ def _remap(channel: AnchoredChannel, costs: ImplicitCosts) -> tuple[AnchoredChan
     losses = [expected_loss(candidate, costs) for candidate in candidates]
     best = int(np.argmin(losses))
     return candidates[best], losses[best]
+
+
+def rename_reports(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
+    """Rename each report as the secret of least expected cost given the report, among those near its center.
+
+    Parameters
+    ----------
+    channel
+        The channel.
+    costs
+        Costs of the reports under each name.
+
+    Returns
+    -------
+    AnchoredChannel
+        The same integers under other names. Secrets far from a center are left out of the expectation, so that a name
+        is not always better; compare the expected losses of both channels.
+
+    Complexity
+    ----------
+    For each report its weights at the secrets near its center, and their losses under each candidate name.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> line = MetricSpace.grid(1, 3, cell=1, unit="km")
+    >>> channel = tail_channel(line, MetricDP("0.1", "km")).channel
+    >>> rename_reports(channel, ImplicitCosts(line, "distance", [0.8, 0.1, 0.1])).names.tolist()
+    [0, 0, 0]
+    """
+    rate = float(channel.rate) * 2.0**-channel.space.scale_bits
+    every, names = np.arange(channel.n_secrets), np.array(channel.names)
+    for group in near_groups(channel.lengths, channel.centers):
+        away = nats_away(channel.lengths, channel.centers[group], every, rate)
+        candidates = np.flatnonzero(away <= _CANDIDATE_NATS)
+        expected = _expected_costs(
+            channel, costs, group, np.flatnonzero(away <= _WEIGHED_NATS), candidates
+        )
+        names[group] = candidates[expected.argmin(axis=1)]
+    return replace(channel, names=names)
+
+
+def _expected_costs(
+    channel: AnchoredChannel,
+    costs: ImplicitCosts,
+    reports: NDArray[np.int64],
+    weighed: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the cost of each report under each name, ``(reports, names)``, summed over the weighed secrets.
+
+    `reports`, `weighed` and the names `candidates` are indices; ``O(weighed reports names)``, in blocks.
+    """
+    expected = np.zeros((len(reports), len(candidates)))
+    step = max(1, _WEIGHTS_PER_BLOCK // len(candidates))
+    for first in range(0, len(weighed), step):
+        some = weighed[first : first + step]
+        pairs = np.repeat(some, len(reports)), np.tile(reports, len(some))
+        weights = channel.weights_at(*pairs).reshape(len(some), len(reports))
+        likely = weights / channel.totals[some, None]
+        expected += likely.T @ costs.block(some, candidates)
+    return expected
 
 
 def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
@@ -393,15 +459,8 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
 
     Returns ``None`` for too many secrets.
     """
-    if space.has_matrix:
-
-        def tabled(rate: float) -> Operator:
-            decay = np.exp(-(rate * 2.0**-space.scale_bits) * space.distances)
-            return lambda vector: np.asarray(decay @ vector)
-
-        return tabled
     source = space.source
-    if isinstance(source, LatticeLengths):
+    if isinstance(source, LatticeLengths) and not space.has_matrix:
         height, width = (np.ptp(source.places, axis=0) + 1).tolist()
         cells = np.stack(np.divmod(np.arange(height * width), width), axis=1)
         if len(cells) == space.n and (source.places - source.places.min(axis=0) == cells).all():
@@ -426,16 +485,13 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
     The channel computed from them is verified, so that their errors do not matter.
     """
     n, source = space.n, space.source
+    if space.has_matrix:
+        return np.ldexp(space.distances.astype(np.float32), -space.scale_bits)
     lengths = np.empty((n, n), dtype=np.float32)
     every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
-        pairs = np.repeat(some, n), np.tile(every, len(some))
-        if isinstance(source, PointLengths):
-            block = source.measure(*pairs)
-        else:
-            block = np.ldexp(source.between(*pairs).astype(np.float64), -space.scale_bits)
-        lengths[some] = block.reshape(len(some), n)
+        lengths[some] = np.ldexp(length_table(source, some, every), -space.scale_bits)
     return lengths
 
 

@@ -64,9 +64,7 @@ class Exponential:
 
         `part` is a component with n secrets and K reports; `limits` is not used. ``O(n K)`` after all shortest paths.
         """
-        nats = -0.5 * part.rate * part.paths[:, part.places]
-        matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
-        matrix /= matrix.sum(axis=1, keepdims=True)
+        matrix = exponential_rows(-0.5 * part.rate * part.paths[:, part.places])
         return Candidate("exponential", matrix, None, "The exponential mechanism, as a table.")
 
 
@@ -167,6 +165,13 @@ class BestConstant:
         matrix = np.zeros_like(part.cost)
         matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
         return Candidate("constant", matrix, None, "The same report is given for every secret.")
+
+
+def exponential_rows(nats: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return ``e^nats`` ``(n, k)`` with rows divided by their sums; the largest entry of a row may be any float."""
+    matrix: NDArray[np.float64] = np.exp(nats - nats.max(axis=1, keepdims=True))
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    return matrix
 
 
 def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:

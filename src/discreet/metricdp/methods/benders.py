@@ -101,12 +101,12 @@ class Benders:
         block; there is no bound on the number of iterations.
         """
         from discreet.core.lp.benders import BendersOptions, benders
-        from discreet.metricdp.boundary import chain_rows, inner_pairs
+        from discreet.metricdp.boundary import implied_rows, inner_pairs
 
         anchor = np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
         layout = self._layout(part, anchor)
-        chains = inner_pairs(layout)
-        rows = _largest_program(layout, len(chains))
+        pairs = inner_pairs(layout)
+        rows = _largest_program(layout, len(pairs))
         if rows > self.max_rows:
             note = f"The largest program would have {rows} rows and was not built; PrimalDual() needs less."
             return Candidate("benders", None, None, note)
@@ -120,7 +120,7 @@ class Benders:
                 threads=limits.threads,
                 executor=self.executor,
             ),
-            implied=chain_rows(layout, chains),
+            implied=implied_rows(layout, pairs),
             anchor=anchor.ravel(),
         )
         # The anchor is feasible, so that there is a solution.
@@ -160,11 +160,11 @@ class Benders:
         return Layout(part, split, float((part.cost * anchor).sum()) or 1.0)
 
 
-def _largest_program(layout: Layout, chains: int) -> int:
-    """Count the rows of the largest of the programs, master, whose boundary has a number of `chains`, or block."""
+def _largest_program(layout: Layout, added: int) -> int:
+    """Count the rows of the largest of the programs: the master with its `added` pairs, or a block."""
     k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
     inside = boundary[edges.pairs].all(axis=1)
     i = edges.pairs[:, 0]
     # A constraint of an internal record has both ends in its block.
     blocks = np.bincount(layout.split.labels[i[~inside]], minlength=1)
-    return 2 * k * max(int(inside.sum()) + chains, int(blocks.max())) + layout.part.n
+    return 2 * k * max(int(inside.sum()) + added, int(blocks.max())) + layout.part.n

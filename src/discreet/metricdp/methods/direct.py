@@ -14,8 +14,9 @@ and :func:`~discreet.metricdp.verify`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearProgram, LPSolution
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Part, PartLimits
+
+Solver: TypeAlias = Literal["simplex", "ipm"]
+"""Method of HiGHS."""
 
 LARGEST_EXPONENT = 20.0
 """Nats beyond which a constraint is left out of the program: the other terms of its rows would be below the solver's
@@ -120,68 +124,56 @@ class Direct:
                 f"there is no time left to build the linear program of {rows} rows"
             )
         stop = None if seconds is None else begun + seconds
-        program = self._program(part, edges)
-        first: Literal["simplex", "ipm"] = self._first_solver(part)
-        second: Literal["simplex", "ipm"] = "simplex" if first == "ipm" else "ipm"
-        try:
-            solution, solver = self._run(program, first, limits, stop), first
-        except SolverError:
-            # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
-            solution, solver = self._run(program, second, limits, stop), second
+        # Tolerances are absolute: without scaling a small optimum would vanish in them.
+        scale = optimum_scale(part) or 1.0
+        program = channel_program(part, edges, scale)
+        solver = self.solver
+        if solver == "auto":
+            far = part.spacing > _LIMITS.min_spacing_for_simplex_nats
+            solver = "simplex" if far else "ipm"
+        solution, solver = solve_by_either(program, solver, stop, limits.threads)
         matrix = np.maximum(solution.x, 0.0).reshape(part.cost.shape)
         note = f"The linear program of {rows} rows was solved by {solver} in {solution.iterations} iterations."
         facts = {"solver": solver, "rows": rows, "iterations": solution.iterations}
-        return Candidate("direct", matrix, _prices(part, edges, solution), note, facts)
+        dual = ratio_prices(solution) * scale
+        return Candidate("direct", matrix, edge_prices(edges, part.n_reports, dual), note, facts)
 
-    def _program(self, part: Part, edges: Adjacency) -> LinearProgram:
-        """Return the program of the whole channel: a ratio row for each edge, direction and report; scaled costs.
 
-        `part` has the costs; ``n k`` variables, row by row; rows are as of :func:`constraint_matrix`.
-        """
-        from discreet.core.lp import LinearProgram
+def channel_program(
+    part: Part, edges: Adjacency, scale: float, *, upper: float = math.inf
+) -> LinearProgram:
+    """Return the program of the whole channel of `part`, with the rows of :func:`constraint_matrix`.
 
-        matrix, upper = constraint_matrix(part, edges)
-        lower = np.where(upper == 0, -np.inf, 1.0)
-        # Tolerances are absolute: without scaling a small optimum would vanish in them.
-        cost = (part.cost / (optimum_scale(part) or 1.0)).ravel()
-        return LinearProgram(cost, matrix, row_lower=lower, row_upper=upper)
+    Its ``n k`` variables are the entries of the channel, row by row, each at most `upper`. Costs are divided by
+    `scale`.
+    """
+    from discreet.core.lp import LinearProgram
 
-    @staticmethod
-    def _run(
-        program: LinearProgram,
-        method: Literal["simplex", "ipm"],
-        limits: PartLimits,
-        stop: float | None,
-    ) -> LPSolution:
-        """Solve the program until `stop`, in seconds of the clock, ``None`` for no limit, without crossover.
+    matrix, sides = constraint_matrix(part, edges)
+    lower = np.where(sides == 0, -np.inf, 1.0)
+    cost = (part.cost / scale).ravel()
+    return LinearProgram(cost, matrix, row_lower=lower, row_upper=sides, upper=upper)
 
-        LimitReachedError if time is up, SolverError without an answer.
-        """
-        from discreet.core.lp import solve
 
-        return solve(
-            program,
-            method=method,
-            crossover=False,
-            time_limit=None if stop is None else max(0.0, stop - clock()),
-            threads=limits.threads,
-        )
+def solve_by_either(
+    program: LinearProgram, first: Solver, stop: float | None, threads: int
+) -> tuple[LPSolution, Solver]:
+    """Solve a program by one method, or by the other where that fails; return the solution and its method.
 
-    def _first_solver(self, part: Part) -> Literal["simplex", "ipm"]:
-        """Return the stated solver, else the simplex method where secrets are far apart, else interior points.
+    Interior points without crossover may end as "unknown", and simplex in numerical trouble. `stop` is in seconds of
+    the clock, ``None`` for no limit. LimitReachedError if time is up, SolverError without an answer.
+    """
+    from discreet.core.lp import solve
 
-        Far means that the median of the nats to the nearest constrained secret is large. Linear in the constraints.
-        """
-        if self.solver != "auto":
-            return self.solver
-        nearest = np.full(part.n, np.iinfo(np.int64).max)
-        i, j = part.constraints.pairs.T
-        np.minimum.at(nearest, np.concatenate([i, j]), np.tile(part.constraints.lengths, 2))
-        return (
-            "simplex"
-            if part.rate * float(np.median(nearest)) > _LIMITS.min_spacing_for_simplex_nats
-            else "ipm"
-        )
+    def run(method: Solver) -> LPSolution:
+        left = None if stop is None else max(0.0, stop - clock())
+        return solve(program, method=method, crossover=False, time_limit=left, threads=threads)
+
+    try:
+        return run(first), first
+    except SolverError:
+        second: Solver = "simplex" if first == "ipm" else "ipm"
+        return run(second), second
 
 
 def priced_edges(part: Part) -> Adjacency:
@@ -238,24 +230,22 @@ def optimum_scale(part: Part) -> float:
     return max(guess, 1e-9 * float(part.cost.max()))
 
 
-def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
-    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out.
+def edge_prices(edges: Adjacency, n_reports: int, dual: NDArray[np.float64]) -> Multipliers:
+    """Return the positive ones of prices of the rows of :func:`constraint_matrix`; those of the sums are left out.
 
-    In the unit of the loss: the scale of the program is undone. Linear in edges times reports.
+    `dual` has one price for each row, or for each ratio only. Linear in edges times reports.
     """
-    m, k = len(edges), part.n_reports
-    dual = ratio_prices(solution, 2 * m * k) * (optimum_scale(part) or 1.0)
-    priced = np.flatnonzero(dual)
-    ends = np.concatenate([edges.pairs, edges.pairs[:, ::-1]])[priced // k]
-    return Multipliers(priced % k, ends[:, 0], ends[:, 1], dual[priced])
+    priced = np.flatnonzero(dual[: 2 * len(edges) * n_reports])
+    ends = np.concatenate([edges.pairs, edges.pairs[:, ::-1]])[priced // n_reports]
+    return Multipliers(priced % n_reports, ends[:, 0], ends[:, 1], dual[priced])
 
 
-def ratio_prices(solution: LPSolution, count: int) -> NDArray[np.float64]:
-    """Return the prices ``(count,)`` of the first `count` rows, which are all of the form ``<= 0``; none negative.
+def ratio_prices(solution: LPSolution) -> NDArray[np.float64]:
+    """Return the prices of all rows, which are right for rows of the form ``<= 0``; none negative.
 
     In the scale of the program. SolverError if `solution` has no duals. Linear.
     """
     if solution.row_duals is None:
         raise SolverError("HiGHS", "no multipliers", "of an optimal solution")  # pragma: no cover
-    prices: NDArray[np.float64] = np.maximum(-solution.row_duals[:count], 0.0)
+    prices: NDArray[np.float64] = np.maximum(-solution.row_duals, 0.0)
     return prices

@@ -83,11 +83,13 @@ class Spanner:
         graph = greedy_spanner(space, self.dilation)
         restricted = replace(part, constraints=graph, epsilon=part.epsilon / self.dilation)
         answer = Direct().solve(restricted, limits)
-        prices = answer.multipliers
+        prices, rate = answer.multipliers, restricted.rate - part.rate
+        if prices is not None:
+            prices = _stated(rescale_prices(prices, graph, rate), part)
         return replace(
             answer,
             method="spanner",
-            multipliers=None if prices is None else _rescale(prices, graph, part, restricted.rate),
+            multipliers=prices,
             note=f"A spanner of dilation {self.dilation} has {len(graph)} edges. {answer.note}",
             parameters={
                 **answer.parameters,
@@ -97,18 +99,20 @@ class Spanner:
         )
 
 
-def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
-    """Scale prices found on `graph` at the smaller epsilon to the full one, so that each keeps its negative term.
+def rescale_prices(prices: Multipliers, graph: Adjacency, rate: float) -> Multipliers:
+    """Multiply prices of edges of `graph` by ``e^(rate d)``, d the stored length; prices too high for floats are cut.
 
-    `rate` is nats a stored unit at the smaller epsilon. Prices of pairs that `part` does not constrain are dropped;
-    each pair must be an edge of `graph`. A bisection for each price.
+    With the difference of two epsilons each price keeps its negative term. A bisection for each price.
     """
     lengths = graph.lengths[graph.find(prices.source, prices.target)]
+    with np.errstate(over="ignore"):
+        value = np.minimum(prices.value * np.exp(rate * lengths), np.finfo(np.float64).max)
+    return Multipliers(prices.report, prices.source, prices.target, value)
+
+
+def _stated(prices: Multipliers, part: Part) -> Multipliers:
+    """Return the prices of pairs that `part` constrains; a bisection for each price."""
     keep = part.constraints.find(prices.source, prices.target) >= 0
-    value = prices.value * np.exp((rate - part.rate) * lengths)
     return Multipliers(
-        prices.report[keep],
-        prices.source[keep],
-        prices.target[keep],
-        value[keep],
+        prices.report[keep], prices.source[keep], prices.target[keep], prices.value[keep]
     )

@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import at_least
+from discreet.metricdp.methods.baselines import exponential_rows
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -71,9 +72,8 @@ class TruncatedExponential:
         """
         odds = (1 - self.beta) * (part.n_reports - 1) / self.beta
         threshold = max(0.0, 2 * math.log(odds)) if odds > 0 else 0.0
-        nats = -0.5 * np.minimum(part.rate * part.paths[:, part.places], threshold)
-        matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
-        matrix /= matrix.sum(axis=1, keepdims=True)
+        nats = np.minimum(part.rate * part.paths[:, part.places], threshold)
+        matrix = exponential_rows(-0.5 * nats)
         note = (
             f"The exponential mechanism, cut off beyond {at_least(threshold, 3)} nats, as a table."
         )

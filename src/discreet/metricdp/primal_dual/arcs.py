@@ -56,7 +56,7 @@ class ArcTile(TileState):
         self.units = self.start = np.zeros((0, 0))
         self.local = np.ones(len(cost))
 
-    def prepare(self, unit: float, _degree: NDArray[np.float64] | None) -> None:
+    def prepare(self, unit: float, _degree: NDArray[np.float64]) -> None:
         """Begin with the arcs from each report's home, their prices 0, and costs divided by `unit`.
 
         The second argument is not used. Linear in secrets times reports and in the arcs.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +10,6 @@ import numpy as np
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import ThreadPoolExecutor
-
     from numpy.typing import NDArray
 
 _BALANCED_WEIGHT_LIMITS = 0.02, 100.0
@@ -88,29 +84,6 @@ def from_blocks(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float
     number, n, lanes = blocks.shape
     table = blocks.transpose(1, 0, 2).reshape(n, number * lanes)[:, :n_reports]
     return table.astype(np.float64)
-
-
-def run_pieces(
-    pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
-) -> None:
-    """Call `work` once with each number below `pieces`, in this thread and in those of a pool; errors are raised.
-
-    At most `threads` - 1 threads of the pool help; without a pool all is done here. Returns when all pieces are done.
-    """
-    numbers = count()
-
-    def run_remaining() -> None:
-        while (piece := next(numbers)) < pieces:
-            work(piece)
-
-    tasks = (
-        []
-        if pool is None
-        else [pool.submit(run_remaining) for _ in range(min(threads, pieces) - 1)]
-    )
-    run_remaining()
-    for task in tasks:
-        task.result()
 
 
 def unit_changes(change: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -24,7 +24,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.metricdp.bounds.closure import ALL_SWEEPS, close_columns, close_over_all_pairs
+from discreet.metricdp.bounds.closure import (
+    ALL_SWEEPS,
+    close_columns,
+    close_over_all_pairs,
+    compress_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,16 +210,9 @@ def fill_rows(
 def _neighbors(
     edges: Adjacency, nats: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return edges in compressed rows: first position of each secret, other ends, and ``e^-nats``; a sort.
-
-    Each edge is there twice: the first array is ``(n + 1,)``, the others ``(2 m,)``; `nats` is ``(m,)``.
-    """
-    i, j = edges.pairs.T
-    order = np.argsort(np.concatenate([i, j]), kind="stable")
-    start = np.zeros(edges.n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(edges.pairs.ravel(), minlength=edges.n), out=start[1:])
-    factor: NDArray[np.float64] = np.exp(-np.concatenate([nats, nats])[order])
-    return start, np.concatenate([j, i])[order], factor
+    """Return edges in compressed rows: first position of each secret, other ends, and ``e^-nats``; a sort."""
+    start, ends, ids = compress_rows(edges.pairs, edges.n)
+    return start, ends, np.exp(-nats)[ids]
 
 
 def mend_over_all_pairs(

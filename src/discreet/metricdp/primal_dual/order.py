@@ -59,33 +59,6 @@ def order_by_nearness(lengths: NDArray[np.int64], *, leaf: int = 8) -> NDArray[n
 
 @final
 @dataclass(frozen=True, eq=False)
-class OrderedLengths:
-    """Lengths between renumbered secrets, read from the table in the original order.
-
-    Parameters
-    ----------
-    secrets
-        ``(n,)``: original numbers of the secrets.
-    table
-        ``(n, n)`` lengths of shortest paths in stored units, in the original order.
-    """
-
-    secrets: NDArray[np.int64]
-    table: NDArray[np.int64]
-
-    @property
-    def n(self) -> int:
-        """Number of secrets."""
-        return len(self.secrets)
-
-    def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the lengths of the pairs ``(i[t], j[t])``, in stored units."""
-        lengths: NDArray[np.int64] = self.table[self.secrets[i], self.secrets[j]]
-        return lengths
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class OrderedProgram:
     """A program with renumbered secrets and reports; costs and lengths are reordered when they are needed.
 
@@ -147,6 +120,16 @@ class OrderedProgram:
         return self.stated_cost[np.ix_(self.secrets[secrets], self.reports[reports])]
 
     @property
-    def source(self) -> OrderedLengths:
-        """Lengths between the secrets."""
-        return OrderedLengths(self.secrets, self.stated_lengths)
+    def source(self) -> OrderedProgram:
+        """The program itself, as lengths between the secrets."""
+        return self
+
+    @property
+    def n(self) -> int:
+        """Number of secrets."""
+        return len(self.secrets)
+
+    def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the lengths of the pairs ``(i[t], j[t])``, in stored units."""
+        lengths: NDArray[np.int64] = self.stated_lengths[self.secrets[i], self.secrets[j]]
+        return lengths

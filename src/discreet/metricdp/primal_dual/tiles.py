@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import copy
 import math
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.bounds.closure import run_pieces, thread_pool
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
     LEAST_ENTRY,
@@ -28,20 +27,16 @@ from discreet.metricdp.primal_dual.iterate import (
     balance_weight,
     from_blocks,
     is_restart_due,
-    run_pieces,
     to_blocks,
     unit_changes,
 )
 from discreet.metricdp.primal_dual.mend import raise_columns
-from discreet.metricdp.primal_dual.units import (
-    common_factor,
-    convert_multipliers,
-    euclidean_norm,
-    new_units,
-)
+from discreet.metricdp.primal_dual.units import convert_multipliers, new_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import ThreadPoolExecutor
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -98,13 +93,14 @@ class Tile(TileState):
     start: NDArray[np.float64]
     squares: NDArray[np.float64] = field(init=False)
 
-    def prepare(self, unit: float, degree: NDArray[np.float64] | None) -> None:
+    def prepare(self, unit: float, degree: NDArray[np.float64]) -> None:
         """Convert all arrays to blocks, costs divided by `unit`; multipliers start at 0, variables at `start`.
 
-        `degree` ``(n,)`` is counted in the tile by default. `units` and `start` are deleted. Linear in the tables.
+        `degree` ``(n,)`` is the number of constraints of each secret, in units of the mean. `units` and `start` are
+        deleted. Linear in the tables.
         """
         self.unit = unit
-        self.degree_roots = self._degree_roots() if degree is None else np.sqrt(degree)[:, None]
+        self.degree_roots = np.sqrt(degree)[:, None]
         self._measure(self.units)
         self.X = to_blocks(self.start / (self.units / self.degree_roots))
         blocks, n = len(self.S), len(self.secrets)
@@ -118,12 +114,6 @@ class Tile(TileState):
         self.small = self.shrink.astype(np.float32)
         # Steps need none of these.
         del self.units, self.start
-
-    def _degree_roots(self) -> NDArray[np.float64]:
-        """Return the square roots of the secrets' degrees, in units of their mean, as a column."""
-        ends = self.edges.pairs.ravel()
-        degree = np.maximum(np.bincount(ends, minlength=len(self.secrets)), 1.0)
-        return np.asarray(np.sqrt(degree / degree.mean())[:, None], dtype=np.float64)
 
     def _measure(self, units: NDArray[np.float64]) -> None:
         """Set the scales and scaled costs of all entries from their units ``(n, k)``."""
@@ -165,18 +155,6 @@ class Tile(TileState):
             convert_multipliers(self.best_multipliers, change, self.edges.pairs)
         self.X /= change
         self._measure(units)
-
-    def multiply_units(self, factor: float) -> None:
-        """Multiply all units by a factor, in place, with variables and multipliers converted; the anchor is not.
-
-        Linear.
-        """
-        by = np.float32(factor)
-        for table in (self.L, self.best_multipliers, self.S, self.W):
-            np.multiply(table, by, out=table)
-        for table in (self.X, self.R):
-            np.divide(table, by, out=table)
-        self.squares *= factor**2
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
         """Take one step at the row prices `y` of all secrets, in place; sets `sums`, the row sums, and `moved`.
@@ -247,7 +225,7 @@ class TiledIterate:
     unit
         Cost of a typical row.
     degree
-        ``(n,)``: number of constraints of each secret, in units of the mean; ``None`` for that in each tile.
+        ``(n,)``: number of constraints of each secret, in units of the mean.
     threads
         Number of threads; the steps do not depend on it.
     """
@@ -259,13 +237,13 @@ class TiledIterate:
         far: NDArray[np.float64],
         *,
         unit: float,
-        degree: NDArray[np.float64] | None,
+        degree: NDArray[np.float64],
         threads: int,
     ) -> None:
         self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
         self.far = far
         for tile in tiles:
-            tile.prepare(unit, None if degree is None else degree[tile.secrets])
+            tile.prepare(unit, degree[tile.secrets])
         self._measure()
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
         self.y = np.zeros(n, dtype=np.float32)
@@ -301,11 +279,8 @@ class TiledIterate:
 
         `pool` is as of :meth:`pool`. Some steps' worth of work; tiles of arcs keep their units.
         """
-        before = self._sizes()
         tiles = [tile for tile in self.tiles if isinstance(tile, Tile)]
         self.for_each_tile(pool, lambda t: tiles[t].change_units())
-        common = common_factor(before, self._sizes())
-        self.for_each_tile(pool, lambda t: tiles[t].multiply_units(common))
         self.restart_after_growth(pool)
 
     def restart_after_growth(self, pool: ThreadPoolExecutor | None) -> None:
@@ -325,15 +300,9 @@ class TiledIterate:
         self.age, self.last = 0, math.inf
         self.restarts += 1
 
-    def _sizes(self) -> tuple[float, float]:
-        """Return the norms of all multipliers and of all variables."""
-        sizes = np.array([(euclidean_norm(tile.L), euclidean_norm(tile.X)) for tile in self.tiles])
-        prices, variables = np.sqrt((sizes**2).sum(axis=0)).tolist()
-        return prices, variables
-
-    def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
+    def pool(self) -> AbstractContextManager[ThreadPoolExecutor | None]:
         """Return a context with a pool of the other threads, or with ``None`` for one thread."""
-        return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
+        return thread_pool(self.threads)
 
     def for_each_tile(self, pool: ThreadPoolExecutor | None, work: Callable[[int], object]) -> None:
         """Call a function with the index of each tile, in this thread and in those of the pool."""

@@ -61,25 +61,3 @@ def convert_multipliers(
     for prices, factor in zip(L, change, strict=True):
         prices[0::2] *= factor[j]
         prices[1::2] *= factor[i]
-
-
-def euclidean_norm(blocks: NDArray[np.float32]) -> float:
-    """Return the Euclidean norm of an array in blocks."""
-    return math.sqrt(math.fsum(float(np.square(b, dtype=np.float64).sum()) for b in blocks))
-
-
-def common_factor(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Return the factor of all units that keeps the ratio of the norms of multipliers and variables.
-
-    Multipliers grow with units as variables shrink, which acts as the primal weight does.
-
-    `before` and `after` are the norms of multipliers and of variables, before and after new units. 1 if one is 0.
-
-    Examples
-    --------
-    >>> common_factor((2.0, 1.0), (0.5, 1.0)), common_factor((0.0, 1.0), (0.0, 2.0))
-    (2.0, 1.0)
-    """
-    if not min(*before, *after) > 0:
-        return 1.0
-    return math.sqrt(before[0] / before[1] * after[1] / after[0])

@@ -17,7 +17,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.lp import LinearProgram
 from discreet.core.outcome import Provenance, Unproven
 from discreet.metricdp.blocks import Partition, partition, partitioner_name
-from discreet.metricdp.boundary import ConstraintChain, Layout, Paths, chain_rows
+from discreet.metricdp.boundary import Layout, implied_rows, unstated_pairs
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import WholeProblem
 
@@ -281,17 +281,6 @@ def _layout(part: Part, count: int, partitioner: str, seed: int, variant: _Varia
     return Layout(part, Partition(labels, edges), 1.0)
 
 
-def every_pair(layout: Layout) -> list[ConstraintChain]:
-    """Return chains for all unconstrained pairs of boundary records of `layout`: the initial cuts H_0 as published.
-
-    Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
-    still far more than those of the program (E7 of the errata). A search by Dijkstra for each boundary record.
-    """
-    known = {tuple(pair) for pair in layout.edges.pairs.tolist()}
-    paths = Paths.find(layout.edges, layout.boundary, layout.part.rate)
-    return [chain for ends, chain in paths.chains().items() if ends not in known]
-
-
 def _relaxed(program: LinearProgram, variant: _Variant) -> LinearProgram:
     """Relax the ratio constraints of a program, and bound its entries from below, as the released code does."""
     if not variant.slack:
@@ -318,7 +307,7 @@ def _decompose(
         options=BendersOptions(
             gap=0.0, absolute_gap=variant.gap, iterations=iterations, time_limit=time_limit
         ),
-        implied=chain_rows(layout, every_pair(layout)) if variant.initial_cuts else None,
+        implied=implied_rows(layout, unstated_pairs(layout)) if variant.initial_cuts else None,
         amend=count_boundary_twice(layout),
     )
     if found.x is None:
