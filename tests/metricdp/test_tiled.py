@@ -59,7 +59,7 @@ def ordered(part: Part) -> OrderedProgram:
 
 def plan_of(part: Part) -> Plan:
     near = ordered(part)
-    return steps._plan(near, near.renumber(part.binding), part.epsilon, 0.01)
+    return steps._plan(near, near.renumber(part.binding), part, 0.01)
 
 
 def state_of(part: Part) -> TiledIterate:

@@ -324,6 +324,8 @@ class Plan:
         Whether optimal columns are expected to decay with the distance from home, so that variables are scaled.
     max_share
         Share of all multipliers beyond which tiles have all secrets.
+    hubs
+        Number of the last secrets, which have no cost and no row sum.
     """
 
     def __init__(
@@ -336,8 +338,9 @@ class Plan:
         stars: bool = False,
         decays: bool = True,
         max_share: float = 1.0,
+        hubs: int = 0,
     ) -> None:
-        self.stars, self.decays = stars, decays
+        self.stars, self.decays, self.hubs = stars, decays, hubs
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         self.source = costs.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
@@ -452,6 +455,7 @@ class Plan:
             unit=0.5 * mean,
             degree=None if self.stars else degree,
             threads=threads,
+            hubs=self.hubs,
         )
 
     def _tile(

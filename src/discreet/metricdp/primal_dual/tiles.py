@@ -250,6 +250,8 @@ class TiledIterate:
         ``(n,)``: number of constraints of each secret, in units of the mean; ``None`` for that in each tile.
     threads
         Number of threads; the steps do not depend on it.
+    hubs
+        Number of the last secrets, whose rows have no sum and no price.
     """
 
     def __init__(
@@ -261,13 +263,16 @@ class TiledIterate:
         unit: float,
         degree: NDArray[np.float64] | None,
         threads: int,
+        hubs: int = 0,
     ) -> None:
         self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
         self.far = far
         for tile in tiles:
             tile.prepare(unit, None if degree is None else degree[tile.secrets])
         self._measure()
+        far[n - hubs :] = 0.0
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
+        self.floor = np.where(np.arange(n) < n - hubs, -np.inf, 0.0).astype(np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
         self.weight, self.row_sum_target = 4.0, 1.0
@@ -352,7 +357,7 @@ class TiledIterate:
             sums[tile.secrets] += tile.sums
             moved += tile.moved
         ahead = self.y + (sigma * self.row_weight * (self.row_sum_target - sums)).astype(np.float32)
-        change = np.minimum(ahead, self.cap) - self.y
+        change = np.clip(ahead, self.floor, self.cap) - self.y
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
         dx, dl = moved.tolist()
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
