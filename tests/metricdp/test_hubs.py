@@ -42,8 +42,10 @@ def test_paths_on_the_tree_are_as_long_as_pairs(legs: float) -> None:
     _, part = terms(70, legs=legs)
     found = hubs_of(part)
     assert found is not None
-    paths = found.graph.shortest_paths()[:70, :70]
-    assert paths == pytest.approx(found.near.lengths, rel=1e-9)
+    paths, nodes = found.graph.shortest_paths(), np.arange(found.n)
+    assert paths[:70, :70] == pytest.approx(found.near.lengths, rel=1e-9)
+    between = found.between(*np.meshgrid(nodes, nodes))
+    assert between == pytest.approx(paths, rel=1e-9, abs=10)
     assert len(found.graph) == found.graph.n - 1
     # Each node comes right after all that are below it.
     assert sorted(found.order.tolist()) == list(range(found.graph.n))
@@ -112,7 +114,7 @@ def test_prices_of_edges_become_prices_of_pairs(
         wanted[s, k] += amount * (s != t)
         for near, far in pairwise(way):
             rows.append((k, near, far, amount))
-            amount *= np.exp(abs(found.depth[near] - found.depth[far]))
+            amount *= np.exp(found.rate * abs(found.depth[near] - found.depth[far]))
         wanted[t, k] -= amount * (s != t)
     report, source, target, value = zip(*rows, strict=True)
     prices = found.to_pairs(Multipliers(report, source, target, value))

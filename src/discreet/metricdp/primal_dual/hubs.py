@@ -14,7 +14,6 @@ import numpy as np
 
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.primal_dual.order import OrderedLengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +39,9 @@ class HubProgram:
     graph
         Edges of the tree, in the units of the lengths.
     depth
-        ``(n + hubs,)``: nats of each node from the root.
+        ``(n + hubs,)``: length from the root to each node.
+    rate
+        Nats per unit of length.
     order, first
         ``(n + hubs,)``: nodes in an order in which those below one come right before it, and where they begin.
     proxies
@@ -49,7 +50,8 @@ class HubProgram:
 
     near: OrderedProgram
     graph: Adjacency
-    depth: NDArray[np.float64]
+    depth: NDArray[np.int64]
+    rate: float
     order: NDArray[np.int64]
     first: NDArray[np.int64]
     proxies: NDArray[np.int64]
@@ -60,9 +62,21 @@ class HubProgram:
         return self.near.homes
 
     @property
-    def source(self) -> OrderedLengths:
-        """Lengths between the nodes, those of their proxies: only a start of the steps depends on them."""
-        return OrderedLengths(self.near.secrets[self.proxies], self.near.stated_lengths)
+    def source(self) -> HubProgram:
+        """Lengths between the nodes."""
+        return self
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.depth)
+
+    def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the lengths of paths between the nodes ``i[t]`` and ``j[t]``, from those of their proxies."""
+        leg = self.depth[self.proxies] - self.depth
+        apart = self.near.source.between(self.proxies[i], self.proxies[j]) - leg[i] - leg[j]
+        # What is below the other has its proxy there, too.
+        return np.maximum(apart, np.abs(self.depth[i] - self.depth[j]))
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the costs of some nodes and reports, 0 for hubs."""
@@ -79,13 +93,14 @@ class HubProgram:
 
         near, nodes = self.near, len(self.depth)
         n, k = near.stated_cost.shape
-        growth = np.exp(np.abs(self.depth[prices.source] - self.depth[prices.target]))
+        nats: NDArray[np.float64] = self.rate * self.depth
+        growth = np.exp(np.abs(nats[prices.source] - nats[prices.target]))
         place = nodes * prices.report.astype(np.int64)
         demand = np.bincount(place + prices.source, prices.value, nodes * k)
         demand -= np.bincount(place + prices.target, growth * prices.value, nodes * k)
         demand = demand.reshape(k, nodes)[:, :n]
         pairs = [np.empty(n * k, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
-        count = pair_demands(demand, self.order, self.first, self.depth, *pairs)
+        count = pair_demands(demand, self.order, self.first, nats, *pairs)
         return Multipliers(*(column[:count] for column in pairs)).relabel(near.secrets)
 
 
@@ -119,14 +134,13 @@ def with_hubs(near: OrderedProgram, rate: float, scale_bits: int) -> HubProgram 
     while (one != one[one]).any():
         one = one[one]
     nodes = np.unique(one)
-    depth, parent = depth[nodes], np.searchsorted(nodes, one[parent[nodes]])
+    depth = np.rint(depth[nodes]).astype(np.int64)
+    parent = np.searchsorted(nodes, one[parent[nodes]])
     root = int(parent.max())
     child = np.flatnonzero(np.arange(len(nodes)) != root)
     ends = np.stack([child, parent[child]], axis=1)
-    length = np.maximum(np.rint(depth[child] - depth[parent[child]]), 1.0)
-    graph = Adjacency(
-        len(nodes), np.sort(ends).astype(np.int32), length.astype(np.int64), scale_bits
-    )
+    length = np.maximum(depth[child] - depth[parent[child]], 1)
+    graph = Adjacency(len(nodes), np.sort(ends).astype(np.int32), length, scale_bits)
     tree = coo_array((length, (parent[child], child)), shape=(len(nodes), len(nodes)))
     order = depth_first_order(tree, root, return_predecessors=False)[::-1].astype(np.int64)
     size = np.ones(len(nodes), dtype=np.int64)
@@ -135,4 +149,4 @@ def with_hubs(near: OrderedProgram, rate: float, scale_bits: int) -> HubProgram 
     first = np.arange(len(nodes)) + 1 - size[order]
     proxies = np.arange(len(nodes))
     proxies[order] = order[first]
-    return HubProgram(near, graph, rate * depth, order, first, proxies)
+    return HubProgram(near, graph, depth, rate, order, first, proxies)
