@@ -374,9 +374,10 @@ class WholeProblem:
     @cached_property
     def merged(self) -> Adjacency:
         """Constraints between classes."""
-        representatives, graph = self._stated_pairs, self.constraints
-        if len(representatives) == len(graph) and self.n_classes == graph.n:
+        graph = self.constraints
+        if self.n_classes == graph.n:
             return graph
+        representatives = self._stated_pairs
         ends = np.sort(self.labels[graph.pairs[representatives]], axis=1).astype(np.int32)
         return Adjacency(self.n_classes, ends, graph.lengths[representatives], graph.scale_bits)
 

@@ -564,7 +564,7 @@ class Plan:
         Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. The tables of the tiles are dropped, to
         save memory. Linear in the multipliers.
         """
-        capacity, count = sum(np.count_nonzero(t.best_multipliers) for t in self.tiles), 0
+        capacity, count = sum(len(tile.best_multipliers) for tile in self.tiles), 0
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         for tile in self.tiles:
             prices, own = tile.prices(least, state.unit), secrets[tile.secrets]

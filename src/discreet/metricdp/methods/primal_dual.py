@@ -89,6 +89,9 @@ class _Tuning(NamedTuple):
     of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs small prices matter: 2,000 words at gap 1 % had a
     bound of .745 with such a limit, and of .770 without; November 2026."""
 
+    kept_share_of_price: float = 0.125
+    """Share of the least price of an offer from which multipliers are stored."""
+
     mending_factor: float = 1.27
     max_mending_factor: float = 4.0
     polishing_share: float = 0.4
@@ -249,6 +252,10 @@ class _Run:
         self.state = plan.state(limits.threads)
         self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
         self.state.least_gain = _TUNING.least_gain_per_gap * limits.gap
+        self.least_price = BOUND_TUNING.least_price
+        if not plan.stars:
+            self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
+        self.state.least_price = _TUNING.kept_share_of_price * self.least_price
         self.state.weights = 0.2, _TUNING.max_first_weight * math.sqrt(1000 / part.n)
         self.edges = plan.graph if self.over_all_pairs else edges
         self.nats = part.nats(self.edges.lengths)
@@ -489,10 +496,8 @@ class _Run:
         """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
-            least = _TUNING.least_price_per_gap * self.limits.gap
-            least = BOUND_TUNING.least_price if plan.stars else max(BOUND_TUNING.least_price, least)
             secrets = np.arange(plan.graph.n) if plan.hubs else self.near.secrets
-            prices = plan.list_multipliers(state, least, secrets, self.near.reports)
+            prices = plan.list_multipliers(state, self.least_price, secrets, self.near.reports)
             if isinstance(plan.costs, HubProgram):
                 prices = plan.costs.to_pairs(prices)
             self.offered_bound = state.best

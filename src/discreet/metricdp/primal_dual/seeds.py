@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
@@ -77,7 +79,8 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     i, j = np.triu_indices(len(sample), 1)
     pairs = np.stack([i, j], axis=1).astype(np.int32)
     limit = _TUNING.sparse_edges_per_secret * len(sample)
-    in_spanner = _greedy_spanner(len(sample), pairs, within[i, j], _TUNING.sparse_dilation, limit)
+    dilations = (_TUNING.sparse_dilation,)
+    in_spanner = next(_greedy_spanners(len(sample), pairs, within[i, j], dilations, limit))
     return bool(in_spanner.sum() <= limit)
 
 
@@ -93,13 +96,11 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
     """
     limit = min(_TUNING.edges_per_secret_of_fine * edges.n, _TUNING.edges_of_spanner)
     fine = limit < _TUNING.edges_of_spanner
-    for dilation in _FINE_DILATIONS:
-        in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, dilation, limit)
+    graph = edges.n, edges.pairs, edges.lengths
+    for in_spanner in _greedy_spanners(*graph, _FINE_DILATIONS, limit):
         if in_spanner.sum() <= limit:
             return edges.subgraph(np.flatnonzero(in_spanner)), fine
-    in_spanner = _greedy_spanner(
-        edges.n, edges.pairs, edges.lengths, _TUNING.sparse_dilation, len(edges)
-    )
+    in_spanner = next(_greedy_spanners(*graph, (_TUNING.sparse_dilation,), len(edges)))
     return edges.subgraph(np.flatnonzero(in_spanner)), False
 
 
@@ -108,19 +109,24 @@ def seconds_for_spanner(edges: Adjacency) -> float:
     return _TUNING.seconds_per_constraint * len(edges) if is_dense(edges) else 0.0
 
 
-def _greedy_spanner(
-    n: int, pairs: NDArray[np.int32], lengths: NDArray[np.int64], dilation: float, max_edges: int
-) -> NDArray[np.bool_]:
-    """Mark the pairs ``(m, 2)`` of a greedy spanner, whose paths are at most `dilation` times as long as a pair.
+def _greedy_spanners(
+    n: int,
+    pairs: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    dilations: tuple[float, ...],
+    max_edges: int,
+) -> Iterator[NDArray[np.bool_]]:
+    """Mark the pairs ``(m, 2)`` of a greedy spanner for each dilation, in which paths are at most so much longer.
 
-    `lengths` is ``(m,)``, the result ``(m,)`` booleans; after `max_edges` edges it stops. A search for each pair.
+    `lengths` is ``(m,)``, as are the results; after `max_edges` edges a spanner stops. A search for each pair.
     """
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(lengths, kind="stable")
-    sorted_lengths = lengths[order].astype(np.float64)
-    in_spanner = np.zeros(len(pairs), dtype=bool)
-    in_spanner[order] = spanner(
-        n, np.ascontiguousarray(pairs[order]), sorted_lengths, dilation * sorted_lengths, max_edges
-    )
-    return in_spanner
+    sorted_pairs, sorted_lengths = pairs[order], lengths[order].astype(np.float64)
+    for dilation in dilations:
+        in_spanner = np.zeros(len(pairs), dtype=bool)
+        in_spanner[order] = spanner(
+            n, sorted_pairs, sorted_lengths, dilation * sorted_lengths, max_edges
+        )
+        yield in_spanner
