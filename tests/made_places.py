@@ -1,4 +1,4 @@
-"""Made places: families of points, roads and words on which the design of channels is measured.
+"""Made places: families of points, roads, words and terms of a taxonomy on which the design of channels is measured.
 
 A method that is tuned on one grid is slow elsewhere. These families differ in what matters to it: how many neighbors a
 secret has, how far apart they are, how uneven the prior is, and whether losses follow the distance.
@@ -7,6 +7,7 @@ secret has, how far apart they are, how uneven the prior is, and whether losses 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -29,6 +30,7 @@ FAMILIES = (
     "roads",
     "words, cosine",
     "words, euclidean",
+    "taxonomy",
 )
 """What :func:`made_places` knows."""
 
@@ -165,6 +167,8 @@ def _space(family: str, n: int, rng: Generator) -> tuple[MetricSpace, NDArray[np
         vectors = _words(n, rng)
         metric, unit = ("angular", "rad") if family == "words, cosine" else ("euclidean", "km")
         return MetricSpace.from_points(vectors, metric=metric, unit=unit), vectors
+    if family == "taxonomy":
+        return MetricSpace.from_matrix(_taxonomy(n, rng), unit="km"), np.arange(n)[:, None]
     points = _points(family, n, rng)
     return MetricSpace.from_points(points, unit="km"), points
 
@@ -201,6 +205,26 @@ def _words(n: int, rng: Generator) -> NDArray[np.float64]:
     spread = rng.normal(0, 1 / np.sqrt(_DIMENSIONS), (_DIMENSIONS, _LENGTH))
     vectors: NDArray[np.float64] = latent @ spread + 0.02 * rng.normal(size=(n, _LENGTH))
     return vectors
+
+
+def _taxonomy(n: int, rng: Generator) -> NDArray[np.float64]:
+    """Draw lengths between terms by the height of the lowest group of both; groups have two to six parts."""
+    apart = np.zeros((n, n))
+
+    def divide(first: int, last: int) -> float:
+        if last - first < 2:
+            return 0.0
+        cuts = first + rng.choice(
+            last - first, min(last - first, rng.integers(2, 7)), replace=False
+        )
+        ends = np.unique([first, *cuts, last])
+        height = rng.uniform(0.8, 1.2) + max(divide(a, b) for a, b in pairwise(ends.tolist()))
+        for a, b in pairwise(ends.tolist()):
+            apart[a:b, first:a] = apart[first:a, a:b] = height
+        return float(height)
+
+    divide(0, n)
+    return apart
 
 
 def _prior(kind: str, points: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
-from discreet.metricdp.primal_dual.mend import mend, mend_over_all_pairs, raise_once
+from discreet.metricdp.primal_dual.mend import mend, mend_over_all_pairs, raise_columns
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 from made_places import made_places
@@ -64,7 +64,7 @@ def proven(part: Part, found: Candidate) -> float:
 def plan_of(part: Part, gap: float = 1e-3) -> Plan:
     home = part.cost.argmin(axis=0) if part.home is None else part.home
     near = OrderedProgram.of(part.cost, part.paths, home)
-    return method._plan(near, near.renumber(part.binding), part.epsilon, gap)
+    return method._plan(near, near.renumber(part.binding), part, gap)
 
 
 def state_of(part: Part) -> TiledIterate:
@@ -499,8 +499,6 @@ def test_one_round_keeps_what_is_private_and_raises_what_is_not() -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
     nats = part.nats(part.binding.lengths)
     equal = np.full((9, 9), 1 / 9)
-    assert raise_once(equal, part.binding, nats) == pytest.approx(equal)
-    raised = raise_once(np.eye(9), part.binding, nats)
-    assert raised.sum(axis=1) == pytest.approx(1.0)
-    assert raised.min() > 0
-    assert float((part.cost * raised).sum()) > 0
+    assert raise_columns(equal.copy(), part.binding, nats) == pytest.approx(equal)
+    raised = raise_columns(np.eye(9), part.binding, nats)
+    assert raised == pytest.approx(np.exp(-part.nats(part.paths)))

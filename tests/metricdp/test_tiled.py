@@ -24,7 +24,7 @@ from discreet.metricdp.primal_dual.arcs import ArcTile
 from discreet.metricdp.primal_dual.iterate import LEAST_ENTRY, LEAST_PRICE
 from discreet.metricdp.primal_dual.mend import fill_rows
 from discreet.metricdp.primal_dual.order import OrderedProgram
-from discreet.metricdp.primal_dual.tiles import TiledIterate
+from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate
 
 _design = import_module("discreet.metricdp.design")
 
@@ -59,7 +59,7 @@ def ordered(part: Part) -> OrderedProgram:
 
 def plan_of(part: Part) -> Plan:
     near = ordered(part)
-    return steps._plan(near, near.renumber(part.binding), part.epsilon, 0.01)
+    return steps._plan(near, near.renumber(part.binding), part, 0.01)
 
 
 def state_of(part: Part) -> TiledIterate:
@@ -110,7 +110,8 @@ def test_polishing_aside_keeps_a_better_bound_and_returns_to_the_point() -> None
         assert (np.where(prices > LEAST_PRICE, prices, 0.0) == tile.L).all()
         assert (tile.X == tile.X0).all()
         assert (tile.L == tile.L0).all()
-        assert not (tile.best_multipliers == prices).all()
+        assert isinstance(tile, Tile)
+        assert not (tile.best_table() == prices).all()
     state.polish(64, None)
     assert not (kept[0][0] == state.tiles[0].X).all()
 

@@ -82,6 +82,11 @@ class Part:
         return int(self.cost.shape[1])
 
     @property
+    def all_pairs(self) -> bool:
+        """Whether every pair of secrets is constrained."""
+        return 2 * len(self.constraints) == self.n * (self.n - 1)
+
+    @property
     def rate(self) -> float:
         """Nats per stored unit of distance."""
         return float(self.epsilon) * 2.0**-self.constraints.scale_bits
@@ -109,7 +114,7 @@ class Part:
         False for a part with too few secrets for a sample. ``O(n)`` for each pair of the sample.
         """
         graph = self.constraints
-        if self.n < _PAIR_SAMPLE_SIZE or 2 * len(graph) < self.n * (self.n - 1):
+        if self.n < _PAIR_SAMPLE_SIZE or not self.all_pairs:
             return False
         sample = slice(None, None, -(-len(graph) // _PAIR_SAMPLE_SIZE))
         i, j = graph.pairs[sample].T
@@ -173,7 +178,7 @@ class Part:
         Computed once, in up to ``O(n^3)``.
         """
         n, graph = self.n, self.constraints
-        if 2 * len(graph) == n * (n - 1):
+        if self.all_pairs:
             # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
             if self.space is not None:
                 return self.space.distances
@@ -385,10 +390,11 @@ class WholeProblem:
     @cached_property
     def merged(self) -> Adjacency:
         """Constraints between classes."""
-        representatives, graph = self._stated_pairs, self.constraints
-        if len(representatives) == len(graph) and self.n_classes == graph.n:
+        graph = self.constraints
+        if self.n_classes == graph.n:
             return graph
-        ends = self.labels[graph.pairs[representatives]].astype(np.int32)
+        representatives = self._stated_pairs
+        ends = np.sort(self.labels[graph.pairs[representatives]], axis=1).astype(np.int32)
         return Adjacency(self.n_classes, ends, graph.lengths[representatives], graph.scale_bits)
 
     @cached_property

@@ -457,7 +457,11 @@ class MetricSpace:
         pairs = source.near(limit)
         lengths = source.between(pairs[:, 0], pairs[:, 1])
         near = lengths <= limit
-        return Adjacency(self.n, pairs[near], lengths[near], self.scale_bits)
+        graph = Adjacency(self.n, pairs[near], lengths[near], self.scale_bits)
+        if radius is None:
+            # The triangle inequality makes distances the lengths of shortest paths.
+            vars(graph)["_paths"] = self.distances
+        return graph
 
     def restrict(self, indices: ArrayLike) -> MetricSpace:
         """Return a space of some of the secrets, none twice, in the order given; stored distances and scale stay.

@@ -37,6 +37,9 @@ _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Bound on the underflow error of one product."""
 
+_ENTRIES_PER_BLOCK = 1 << 19
+"""Brackets that are summed at once, to bound memory."""
+
 _MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
 """Largest integer with a finite exponential."""
 
@@ -114,6 +117,13 @@ class Multipliers:
         """Return the prices with the secrets renumbered: secret i becomes ``secrets[i]``. Linear."""
         names = np.asarray(secrets, dtype=np.int32)
         return Multipliers(self.report, names[self.source], names[self.target], self.value)
+
+    def of(self, first: int, count: int) -> Multipliers:
+        """Return the prices of `count` reports from `first` on, which becomes report 0; linear in all prices."""
+        some = np.flatnonzero((self.report >= first) & (self.report < first + count))
+        return Multipliers(
+            self.report[some] - first, self.source[some], self.target[some], self.value[some]
+        )
 
     def scaled(self, factor: float) -> Multipliers:
         """Return all prices times a factor."""
@@ -225,18 +235,25 @@ def row_levels(
         One number for each class of secrets at distance 0, or for each secret if there are no duplicates. Infinite or
         NaN if a price is too high for floats.
     """
+    from discreet.metricdp.kernels.brackets import add_prices
+
     with np.errstate(over="ignore", invalid="ignore"):
         base, sizes, classes = _merge_duplicates(table, constraints)
-        earned, spent, terms = _bracket_sums(constraints, multipliers, epsilon, base.shape, classes)
-        # In blocks, to bound memory.
-        levels, step = np.empty(len(base)), max(1, (1 << 18) // base.shape[1])
-        for first in range(0, len(base), step):
-            rows = slice(first, first + step)
-            bracket = base[rows] + (earned[rows] - spent[rows])
-            magnitude = base[rows] + (earned[rows] + spent[rows])
-            count = terms[rows] + sizes[rows, None]
+        n, n_reports = base.shape
+        places = _growth(constraints, multipliers, epsilon, n_reports)
+        levels, step = np.full(n, np.inf), max(1, _ENTRIES_PER_BLOCK // n)
+        for first in range(0, n_reports, step):
+            costs = base[:, first : first + step]
+            prices = multipliers if step >= n_reports else multipliers.of(first, step)
+            columns = prices.report, prices.source, prices.target, prices.value
+            earned, spent = np.zeros(costs.shape), np.zeros(costs.shape)
+            terms = np.zeros(costs.shape, dtype=np.int32)
+            add_prices(*columns, *places, classes, earned, spent, terms)
+            bracket = costs + (earned - spent)
+            magnitude = costs + (earned + spent)
+            count = terms + sizes[:, None]
             error = (count + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + count * _MAX_UNDERFLOW
-            levels[rows] = (bracket - error).min(axis=1)
+            np.minimum(levels, (bracket - error).min(axis=1), out=levels)
     return levels
 
 
@@ -279,33 +296,25 @@ def _exp_up(x: Fraction) -> float:
     return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))
 
 
-def _bracket_sums(
-    constraints: Adjacency,
-    multipliers: Multipliers,
-    epsilon: Fraction,
-    shape: tuple[int, ...],
-    classes: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-    """Return the positive and the negative price terms of each bracket, and the number of summands.
+def _growth(
+    constraints: Adjacency, multipliers: Multipliers, epsilon: Fraction, n_reports: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Return where the constraints of each secret start, their higher ends, and ``e^(epsilon d)`` of priced ones.
 
-    Each is of `shape`, (classes, reports). A price of an unconstrained pair or of no report is refused.
-
-    `classes` ``(n,)`` numbers secrets by class; `epsilon` is exact, per unit. An exponential for each different
-    length that is priced, and a bisection for each price.
+    A price of an unconstrained pair or of no report is refused. `epsilon` is exact, per unit; 0 stands for the growth
+    of other constraints. An exponential for each different length that is priced, and a bisection for each price.
     """
-    from discreet.metricdp.kernels.brackets import add_prices, mark_priced
+    from discreet.metricdp.kernels.brackets import mark_priced
 
-    earned, spent = np.zeros(shape), np.zeros(shape)
-    terms = np.zeros(shape, dtype=np.int32)
     starts = np.searchsorted(constraints.pairs[:, 0], np.arange(constraints.n + 1))
     ends = np.ascontiguousarray(constraints.pairs[:, 1])
     columns = multipliers.report, multipliers.source, multipliers.target
     used = np.zeros(len(constraints), dtype=bool)
-    invalid = mark_priced(*columns, starts, ends, shape[1], used)
+    invalid = mark_priced(*columns, starts, ends, n_reports, used)
     if invalid >= 0:
         report, s, t = (int(column[invalid]) for column in columns)
-        if report >= shape[1]:
-            raise InvalidProblemError("multipliers", f"reports below {shape[1]}", report)
+        if report >= n_reports:
+            raise InvalidProblemError("multipliers", f"reports below {n_reports}", report)
         raise InvalidProblemError(
             "multipliers",
             "stated constraints",
@@ -315,8 +324,7 @@ def _bracket_sums(
     used &= constraints.lengths > 0
     growth = np.zeros(len(constraints))
     growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
-    add_prices(*columns, multipliers.value, starts, ends, growth, classes, earned, spent, terms)
-    return earned, spent, terms
+    return starts, ends, growth
 
 
 def _merge_duplicates(

@@ -327,6 +327,8 @@ class Plan:
         Whether optimal columns are expected to decay with the distance from home, so that variables are scaled.
     max_share
         Share of all multipliers beyond which tiles have all secrets.
+    hubs
+        Number of the last secrets, which have no cost and no row sum.
     """
 
     def __init__(
@@ -339,8 +341,9 @@ class Plan:
         stars: bool = False,
         decays: bool = True,
         max_share: float = 1.0,
+        hubs: int = 0,
     ) -> None:
-        self.stars, self.decays = stars, decays
+        self.stars, self.decays, self.hubs = stars, decays, hubs
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         self.source = costs.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
@@ -450,6 +453,7 @@ class Plan:
             unit=0.5 * mean,
             degree=degree,
             threads=threads,
+            hubs=self.hubs,
         )
 
     def _tile(
@@ -542,7 +546,7 @@ class Plan:
         Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. The tables of the tiles are dropped, to
         save memory. Linear in the multipliers.
         """
-        capacity, count = sum(np.count_nonzero(t.best_multipliers) for t in self.tiles), 0
+        capacity, count = sum(len(tile.best_multipliers) for tile in self.tiles), 0
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         for tile in self.tiles:
             prices, own = tile.prices(least, state.unit), secrets[tile.secrets]

@@ -1,8 +1,9 @@
 """The primal-dual method: restarted steps on tiles, and the schedule by which their results are evaluated and offered.
 
 The same steps give a lower bound and a channel. Constraints without a price are relaxed, so that any choice of them
-gives a valid bound: those not implied by others, a spanner if very many bind, or arcs that each report has of its own
-if no sparse spanner exists. Proposes; checked by repair, :func:`~discreet.metricdp.verify` and the bound.
+gives a valid bound: those not implied by others, a spanner if very many bind, or, if no sparse spanner exists, edges of
+a tree with hubs, or arcs that each report has of its own. Proposes; checked by repair,
+:func:`~discreet.metricdp.verify` and the bound.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from discreet.metricdp.bounds.local import TUNING as BOUND_TUNING
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.methods.remap import rename_columns
 from discreet.metricdp.part import Candidate
+from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs
 from discreet.metricdp.primal_dual.iterate import follows_distance
-from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_once
+from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_columns
 from discreet.metricdp.primal_dual.merging import merge_reports
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.seeds import (
@@ -34,7 +36,6 @@ from discreet.metricdp.primal_dual.units import steps_before_new_units
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -87,6 +88,9 @@ class _Tuning(NamedTuple):
     4 %, after 1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million of 6.4e-4 or more .84183;
     of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs small prices matter: 2,000 words at gap 1 % had a
     bound of .745 with such a limit, and of .770 without; November 2026."""
+
+    kept_share_of_price: float = 0.125
+    """Share of the least price of an offer from which multipliers are stored."""
 
     mending_factor: float = 1.27
     max_mending_factor: float = 4.0
@@ -187,19 +191,22 @@ class PrimalDual:
         return _Run(part, limits, start, self.iterations).run()
 
 
-def _plan(near: OrderedProgram, edges: Adjacency, epsilon: Fraction, gap: float) -> Plan:
+def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Plan:
     """Return a division of the reports into tiles, with those of the constraints `edges` that may have a price.
 
-    `near` is the program in order of nearness, `epsilon` per unit. Within a reach in nats where losses follow
+    `near` is the program of a `part` in order of nearness. Within a reach in nats where losses follow
     distance and the `gap` allows it, else one tile of all secrets. ``O(n k)``, and a spanner if all pairs are
     constrained.
     """
-    graph = priceable(edges, epsilon)
-    rate = float(epsilon) * 2.0**-graph.scale_bits
+    graph, costs, rate = priceable(edges, part.epsilon), near, part.rate
     stars, fine, reach = False, True, _TUNING.reach_nats
     if is_dense(graph):
         stars = not has_sparse_spanner(near.lengths)
-        if not stars:
+        # Prices of a tree become prices of any pairs.
+        hubs = with_hubs(near, rate, graph.scale_bits) if stars and part.all_pairs else None
+        if hubs is not None:
+            costs, graph, stars, reach = hubs, hubs.graph, False, math.inf
+        elif not stars:
             graph, fine = spanner_for_steps(graph)
             reach = _TUNING.reach_nats if fine else _TUNING.spanner_reach_nats
     cost = near.cost
@@ -208,13 +215,14 @@ def _plan(near: OrderedProgram, edges: Adjacency, epsilon: Fraction, gap: float)
     if not decays or gap < _TUNING.min_gap_for_reach or _has_rare_secrets(cost):
         reach = math.inf
     return Plan(
-        near,
+        costs,
         graph,
-        epsilon,
+        part.epsilon,
         farthest=reach,
         stars=stars,
         decays=decays,
         max_share=_TUNING.max_held_share if fine else 1.0,
+        hubs=graph.n - part.n,
     )
 
 
@@ -240,10 +248,14 @@ class _Run:
         edges = near.renumber(part.binding)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
         self.over_all_pairs = is_dense(edges)
-        self.plan = plan = _plan(near, edges, part.epsilon, limits.gap)
+        self.plan = plan = _plan(near, edges, part, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
         self.state.least_gain = _TUNING.least_gain_per_gap * limits.gap
+        self.least_price = BOUND_TUNING.least_price
+        if not plan.stars:
+            self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
+        self.state.least_price = _TUNING.kept_share_of_price * self.least_price
         self.state.weights = 0.2, _TUNING.max_first_weight * math.sqrt(1000 / part.n)
         self.edges = plan.graph if self.over_all_pairs else edges
         self.nats = part.nats(self.edges.lengths)
@@ -322,15 +334,15 @@ class _Run:
         """
         state, near = self.state, self.near
         level = state.update_best(self.pool)
-        matrix = state.matrix(len(near.reports))
-        if not self.plan.stars:
+        matrix = state.matrix(len(near.reports))[: len(near.secrets)]
+        if not (self.plan.stars or self.plan.hubs):
             # Secrets of nearly no cost may use a report outside of all their tiles, so that their rows sum to less.
             fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
-        # Costs are reordered for each sum, so that no table of them is held while columns are raised or polished.
-        loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
-        raised = self._raise_iterate(matrix)
-        added = max(float((near.cost * raised).sum()) - loss, 0.0)
+        loss = float((near.losses(matrix) / sums).sum())
+        # If the raised channel is what is mended, it takes the place of the iterate.
+        raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy(), sums)
+        added = max(float(near.losses(raised).sum()) - loss, 0.0)
         if self.over_all_pairs:
             matrix = raised
         del raised
@@ -384,15 +396,22 @@ class _Run:
         if upper > before:
             self.polishing_share = (state.best - before) / (upper - before)
 
-    def _raise_iterate(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _raise_iterate(
+        self, matrix: NDArray[np.float64], sums: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return the iterate ``(n, k)`` after one round of raising; with stars, add constraints that it violates.
 
-        A round costs the constraints times the reports.
+        `sums` ``(n,)`` are those of the rows of `matrix`, which is overwritten. A round costs the constraints times the
+        reports.
         """
-        state, threads = self.state, self.limits.threads
-        if not self.plan.stars:
-            return raise_once(matrix, self.edges, self.nats, threads=threads)
-        raised = self.plan.grow(state, self.pool)
+        if self.plan.stars:
+            raised = self.plan.grow(self.state, self.pool)
+        else:
+            matrix /= sums[:, None]
+            hubs = np.zeros((self.plan.hubs, matrix.shape[1]))
+            table = np.concatenate([matrix, hubs]) if len(hubs) else matrix
+            raise_columns(table, self.edges, self.nats, threads=self.limits.threads)
+            raised = table[: len(matrix)]
         raised /= np.maximum(raised.sum(axis=1, keepdims=True), _LEAST_SUM)
         return raised
 
@@ -477,9 +496,10 @@ class _Run:
         """
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
-            least = _TUNING.least_price_per_gap * self.limits.gap
-            least = BOUND_TUNING.least_price if plan.stars else max(BOUND_TUNING.least_price, least)
-            prices = plan.list_multipliers(state, least, self.near.secrets, self.near.reports)
+            secrets = np.arange(plan.graph.n) if plan.hubs else self.near.secrets
+            prices = plan.list_multipliers(state, self.least_price, secrets, self.near.reports)
+            if isinstance(plan.costs, HubProgram):
+                prices = plan.costs.to_pairs(prices)
             self.offered_bound = state.best
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
         note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {estimate(plan.reach)} nats."

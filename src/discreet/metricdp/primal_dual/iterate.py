@@ -37,10 +37,13 @@ class TileState:
     L0: NDArray[np.float32]
     G: NDArray[np.float32]
     best_multipliers: NDArray[np.float32]
-    """Those of the best bound, as ``L``; no rows if they are not needed."""
+    """Those of the best bound, none if they are not needed; how they are stored is up to the tile."""
 
-    def keep(self, factor: float) -> None:
-        """Store the multipliers, times a factor, as the best ones, negative ones as 0. Linear."""
+    def keep(self, factor: float, _least: float) -> None:
+        """Store the multipliers, times a factor, as the best ones, negative ones as 0; small ones may be left out.
+
+        Linear.
+        """
         self.best_multipliers = np.maximum(self.L, np.float32(0.0))
         self.best_multipliers *= np.float32(factor)
 

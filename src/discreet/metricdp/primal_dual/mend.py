@@ -134,32 +134,6 @@ def mend(
     return table
 
 
-def raise_once(
-    matrix: NDArray[np.float64],
-    edges: Adjacency,
-    nats: NDArray[np.float64],
-    *,
-    threads: int = 1,
-) -> NDArray[np.float64]:
-    """Return a matrix after one round of U: its loss is close to that of the mended one, in a twentieth of the time.
-
-    A few sweeps of edges times reports. Each row needs a positive entry.
-
-    Parameters
-    ----------
-    matrix, edges, nats, threads
-        As for :func:`mend`.
-
-    Returns
-    -------
-    ndarray
-        ``(n, n_reports)``; rows sum to 1.
-    """
-    table = raise_columns(matrix / matrix.sum(axis=1, keepdims=True), edges, nats, threads=threads)
-    table /= table.sum(axis=1, keepdims=True)
-    return table
-
-
 def raise_columns(
     matrix: NDArray[np.float64],
     edges: Adjacency,
@@ -177,7 +151,8 @@ def raise_columns(
     Returns
     -------
     ndarray
-        The matrix, positive.
+        The matrix, positive. With its rows divided by their sums it loses about as much as the mended one, in a
+        twentieth of the time.
     """
     np.maximum(matrix, _ROUNDS.zero_replacement, out=matrix)
     close_columns(matrix, *_neighbors(edges, nats), threads=threads, max_sweeps=_ROUNDS.sweeps)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
@@ -77,7 +79,7 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     i, j = np.triu_indices(len(sample), 1)
     pairs = np.stack([i, j], axis=1).astype(np.int32)
     limit = _TUNING.sparse_edges_per_secret * len(sample)
-    in_spanner = _greedy_spanner(len(sample), pairs, within[i, j], _TUNING.sparse_dilation, limit)
+    in_spanner = _greedy_spanners(len(sample), pairs, within[i, j])(_TUNING.sparse_dilation, limit)
     return bool(in_spanner.sum() <= limit)
 
 
@@ -93,22 +95,19 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
     memory.
     """
     limit = min(_TUNING.edges_per_secret_of_fine * edges.n, _TUNING.edges_of_spanner)
+    mark = _greedy_spanners(edges.n, edges.pairs, edges.lengths)
     best = None
     low, high = 0, len(_FINE_DILATIONS)
     while low < high:
         middle = (low + high) // 2
-        in_spanner = _greedy_spanner(
-            edges.n, edges.pairs, edges.lengths, _FINE_DILATIONS[middle], limit
-        )
+        in_spanner = mark(_FINE_DILATIONS[middle], limit)
         if in_spanner.sum() <= limit:
             best, high = in_spanner, middle
         else:
             low = middle + 1
     if best is not None:
         return edges.subgraph(np.flatnonzero(best)), limit < _TUNING.edges_of_spanner
-    in_spanner = _greedy_spanner(
-        edges.n, edges.pairs, edges.lengths, _TUNING.sparse_dilation, len(edges)
-    )
+    in_spanner = mark(_TUNING.sparse_dilation, len(edges))
     return edges.subgraph(np.flatnonzero(in_spanner)), False
 
 
@@ -117,19 +116,23 @@ def seconds_for_spanner(edges: Adjacency) -> float:
     return _TUNING.seconds_per_constraint * len(edges) if is_dense(edges) else 0.0
 
 
-def _greedy_spanner(
-    n: int, pairs: NDArray[np.int32], lengths: NDArray[np.int64], dilation: float, max_edges: int
-) -> NDArray[np.bool_]:
-    """Mark the pairs ``(m, 2)`` of a greedy spanner, whose paths are at most `dilation` times as long as a pair.
+def _greedy_spanners(
+    n: int, pairs: NDArray[np.int32], lengths: NDArray[np.int64]
+) -> Callable[[float, int], NDArray[np.bool_]]:
+    """Return a function that marks the pairs of a greedy spanner, in which paths are at most `dilation` times longer.
 
-    `lengths` is ``(m,)``, the result ``(m,)`` booleans; after `max_edges` edges it stops. A search for each pair.
+    `pairs` is ``(m, 2)``, `lengths` ``(m,)``, as is a result; after `max_edges` edges a spanner stops. Pairs are sorted
+    once; then a search for each pair.
     """
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(lengths, kind="stable")
-    sorted_lengths = lengths[order].astype(np.float64)
-    in_spanner = np.zeros(len(pairs), dtype=bool)
-    in_spanner[order] = spanner(
-        n, np.ascontiguousarray(pairs[order]), sorted_lengths, dilation * sorted_lengths, max_edges
-    )
-    return in_spanner
+    sorted_pairs, sorted_lengths = pairs[order], lengths[order].astype(np.float64)
+
+    def mark(dilation: float, max_edges: int) -> NDArray[np.bool_]:
+        in_spanner = np.zeros(len(pairs), dtype=bool)
+        limits = dilation * sorted_lengths
+        in_spanner[order] = spanner(n, sorted_pairs, sorted_lengths, limits, max_edges)
+        return in_spanner
+
+    return mark

@@ -152,9 +152,36 @@ class Tile(TileState):
         change = unit_changes(units / before)
         convert_multipliers(self.L, change, self.edges.pairs)
         if len(self.best_multipliers):
-            convert_multipliers(self.best_multipliers, change, self.edges.pairs)
+            table = self.best_table()
+            convert_multipliers(table, change, self.edges.pairs)
+            self.best_multipliers = table[self._is_kept()]
         self.X /= change
         self._measure(units)
+
+    def keep(self, factor: float, least: float) -> None:
+        """Store the multipliers whose prices are above `least`, times a factor, as the best ones; linear.
+
+        A list and a bit for each multiplier take a third of the memory of a table or less.
+        """
+        i, j = self.edges.pairs.T
+        kept = np.empty(self.L.shape, dtype=bool)
+        for direction, other in enumerate((j, i)):
+            prices = self.L[:, direction::2] * self.R[:, other]
+            np.greater(prices, np.float32(least), out=kept[:, direction::2])
+        self.best_bits = np.packbits(kept)
+        self.best_multipliers = self.L[kept] * np.float32(factor)
+
+    def _is_kept(self) -> NDArray[np.bool_]:
+        """Return which multipliers are stored among the best ones, as ``L``."""
+        bits = np.unpackbits(self.best_bits, count=self.L.size)
+        return bits.view(np.bool_).reshape(self.L.shape)
+
+    def best_table(self) -> NDArray[np.float32]:
+        """Return the best multipliers as a table like ``L``, those that are not stored as 0."""
+        table = np.zeros_like(self.L)
+        if len(self.best_multipliers):
+            table[self._is_kept()] = self.best_multipliers
+        return table
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
         """Take one step at the row prices `y` of all secrets, in place; sets `sums`, the row sums, and `moved`.
@@ -203,9 +230,9 @@ class Tile(TileState):
         """
         from discreet.metricdp.kernels.primal_dual import list_prices
 
-        capacity = int(np.count_nonzero(self.best_multipliers > 0))
+        capacity = len(self.best_multipliers)
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
-        arrays = self.best_multipliers, self.R, self.edges.pairs, self.shrink
+        arrays = self.best_table(), self.R, self.edges.pairs, self.shrink
         count = list_prices(*arrays, least, unit, len(self.reports), *columns)
         return Multipliers(*(column[:count] for column in columns))
 
@@ -228,6 +255,8 @@ class TiledIterate:
         ``(n,)``: number of constraints of each secret, in units of the mean.
     threads
         Number of threads; the steps do not depend on it.
+    hubs
+        Number of the last secrets, whose rows have no sum and no price.
     """
 
     def __init__(
@@ -239,13 +268,16 @@ class TiledIterate:
         unit: float,
         degree: NDArray[np.float64],
         threads: int,
+        hubs: int = 0,
     ) -> None:
         self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
         self.far = far
         for tile in tiles:
             tile.prepare(unit, degree[tile.secrets])
         self._measure()
+        far[n - hubs :] = 0.0
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
+        self.floor = np.where(np.arange(n) < n - hubs, -np.inf, 0.0).astype(np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
         self.weight, self.row_sum_target = 4.0, 1.0
@@ -253,8 +285,9 @@ class TiledIterate:
         self.best = -math.inf
         self.kept_at, self.kept_factor = -1, 1.0
         """Number of steps after which the best multipliers were those of the point, and their factor."""
-        self.least_gain = 0.0
-        """Least relative rise of the bound for which other multipliers become the best ones."""
+        self.least_price = self.least_gain = 0.0
+        """Prices up to which multipliers may be missing among the best ones, and least relative rise of the bound for
+        which others replace them."""
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
         self.measuring: list[int] = []
@@ -321,7 +354,7 @@ class TiledIterate:
             sums[tile.secrets] += tile.sums
             moved += tile.moved
         ahead = self.y + (sigma * self.row_weight * (self.row_sum_target - sums)).astype(np.float32)
-        change = np.minimum(ahead, self.cap) - self.y
+        change = np.clip(ahead, self.floor, self.cap) - self.y
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
         dx, dl = moved.tolist()
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
@@ -485,4 +518,4 @@ class TiledIterate:
 
     def keep(self, factor: float, pool: ThreadPoolExecutor | None) -> None:
         """Store the multipliers, times a factor, as the best ones of each tile, negative ones as 0. Linear."""
-        self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor))
+        self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor, self.least_price))

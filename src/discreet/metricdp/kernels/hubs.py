@@ -1,0 +1,62 @@
+"""Compiled conversion of demands on a tree to prices of pairs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@kernel
+def pair_demands(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    demand: NDArray[np.float64],
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    depth: NDArray[np.float64],
+    report: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    price: NDArray[np.float64],
+) -> int:
+    """Write prices of pairs that meet positive demands by negative ones, nearest first; return their number.
+
+    `demand` is ``(n_reports, n)``, tree as of :class:`~discreet.metricdp.primal_dual.hubs.HubProgram`. A price p of
+    source s and target t meets a demand p at s and takes ``e^d p`` at t. Linear in the nodes for each report.
+    """
+    n = demand.shape[1]
+    nodes = len(order)
+    giver, taker = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    given, taken = np.empty(n), np.empty(n)
+    givers_at, takers_at = np.empty(nodes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
+    found = 0
+    for k in range(demand.shape[0]):
+        givers = takers = 0
+        for t in range(nodes):
+            v = order[t]
+            givers_at[t], takers_at[t] = givers, takers
+            if v < n and demand[k, v] < 0:
+                giver[givers], given[givers] = v, -demand[k, v] * math.exp(-depth[v])
+                givers += 1
+            elif v < n and demand[k, v] > 0:
+                taker[takers], taken[takers] = v, demand[k, v] * math.exp(depth[v])
+                takers += 1
+            rate = math.exp(2 * depth[v])
+            while givers > givers_at[first[t]] and takers > takers_at[first[t]]:
+                s = taker[takers - 1]
+                amount = min(given[givers - 1] * rate, taken[takers - 1])
+                report[found], source[found], target[found] = k, s, giver[givers - 1]
+                price[found] = amount * math.exp(-depth[s])
+                found += 1
+                if amount < taken[takers - 1]:
+                    taken[takers - 1] -= amount
+                    givers -= 1
+                else:
+                    given[givers - 1] -= amount / rate
+                    takers -= 1
+    return found
