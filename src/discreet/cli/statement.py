@@ -461,6 +461,9 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     []
     >>> doubtful_distances(line, MetricDP(2, "m"))[0].partition(";")[0]
     'reports may give secrets away: half are told from their nearest neighbor with odds of up to e^1,000 to 1'
+    >>> rare = MetricSpace.from_points([[0, 0], [0, 1], [0, 900], [0, 9000]], unit="m")
+    >>> doubtful_distances(rare, MetricDP(2, "m"))
+    []
     """
     if not space.has_matrix or space.n < 2:
         return []
@@ -481,12 +484,12 @@ def _doubts(
 
     `nearest` ``(n,)`` are distances to the nearest other secret, in the unit.
 
-    Nearly means `min_nats` or more of the guarantee's epsilon at the median of `nearest`: at 10 nats, odds of some
-    20,000 to 1, which are next to no privacy.
+    Nearly means `min_nats` or more of the guarantee's epsilon at the median of `nearest`, the lower one of an even
+    number: at 10 nats, odds of some 20,000 to 1, which are next to no privacy.
     """
     if not len(nearest):
         return []
-    nats = float(np.median(nearest)) * float(guarantee.epsilon)
+    nats = float(np.quantile(nearest, 0.5, method="lower")) * float(guarantee.epsilon)
     if nats < min_nats:
         return []
     odds = f"half are told from their nearest neighbor with odds of up to e^{printed.at_most(nats, 2)} to 1"

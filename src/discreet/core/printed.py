@@ -357,14 +357,14 @@ def seconds(value: Number) -> str:
 
 
 def seconds_left(value: float) -> str:
-    """Format an estimate of the time left in whole seconds, rounded up, 1 at least.
+    """Format an estimate of the time left in whole seconds, rounded up, 0 at least.
 
     Examples
     --------
-    >>> seconds_left(2.934), seconds_left(0.02)
-    ('3 s', '1 s')
+    >>> seconds_left(2.934), seconds_left(0.02), seconds_left(-170.0)
+    ('3 s', '1 s', '0 s')
     """
-    return f"{count(max(1, math.ceil(value)))} s"
+    return f"{count(max(0, math.ceil(value)))} s"
 
 
 def position(value: float | Fraction, decimals: int = 1) -> str:

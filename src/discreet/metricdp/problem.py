@@ -18,7 +18,7 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, estimate
-from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
+from discreet.core.spaces.lengths import DENSE_LIMIT, LENGTHS_AT_ONCE
 from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Problem:
     Raises
     ------
     InvalidProblemError
-        For an invalid argument; the message names it.
+        For an invalid argument, or a named loss with more entries than one of 5,120 secrets; the message names it.
     InfeasibleError
         If only some secrets must not give a report, or every report exceeds `max_error` for some secret: under metric
         privacy a report that one secret never gives is given by no secret at a finite distance.
@@ -111,17 +111,19 @@ class Problem:
         named = None if reports is None else _read_reports(reports, n)
         if isinstance(utility_loss, str):
             named = np.arange(n, dtype=np.int64) if named is None else named
+            if n * len(named) > DENSE_LIMIT**2:
+                expected = (
+                    f"at most {DENSE_LIMIT:,} secrets, or few reports; tail_channel takes more"
+                )
+                raise InvalidProblemError("space", expected, f"{n:,}, {len(named):,} reports")
             loss = named_loss(space, utility_loss, np.arange(n), named)
         else:
             loss = _read_loss(utility_loss, n)
             if named is None and loss.shape[1] == n:
                 named = np.arange(n, dtype=np.int64)
         if named is not None and len(named) != loss.shape[1]:
-            raise InvalidProblemError(
-                "reports",
-                f"one secret for each of the {loss.shape[1]} columns of utility_loss",
-                len(named),
-            )
+            expected = f"one secret for each of the {loss.shape[1]} columns of utility_loss"
+            raise InvalidProblemError("reports", expected, len(named))
         if forbidden is not None or max_error is not None:
             if named is None:
                 field = "max_error" if forbidden is None else "forbidden"

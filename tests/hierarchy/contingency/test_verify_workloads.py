@@ -348,6 +348,13 @@ def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
         parameters = {**release.provenance.parameters, "workload": {**stated, name: value}}
         wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
         assert not verify(wrong).passed
+    more_noise = {
+        name: ["none" if one == "none" else str(2 * Fraction(one)) for one in scales]
+        for name, scales in release.provenance.parameters["scales"].items()
+    }
+    parameters = {**release.provenance.parameters, "scales": more_noise}
+    wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
+    assert [one.name for one in verify(wrong).checks if not one.passed] == ["facts that differ"]
     uneven = {name: ["-1", "1", "1"] for name in stated["tables"]}
     change: Any
     for change in (

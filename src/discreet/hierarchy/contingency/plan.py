@@ -392,7 +392,7 @@ def plan(
         )
         names = names[: frame.tree.depth]
         if tree.depth and not own_columns(names):
-            expected = "a table on a level below the root whose column is not in parentheses"
+            expected = "a table on a level below the root whose column is not in parentheses, or no columns"
             raise InvalidProblemError("workload", expected, "none")
     else:
         parts = _parts(read, tree.depth + 1, marginals, shares, levels)

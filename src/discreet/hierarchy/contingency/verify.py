@@ -242,9 +242,10 @@ def verify_guarantee(
     Returns
     -------
     Certificate
-        Facts in the record that differ from the frame or the guarantee; the cost of the worst path; the kinds of
-        lowest regions whose cells were not measured: what stands there would follow from nothing; and the marginals of
-        a level that cost more than the share of the budget that the frame states for them.
+        Facts in the record that differ from the frame or the guarantee, and with a workload noise that is larger than
+        the shares allow; the cost of the worst path; the kinds of lowest regions whose cells were not measured: what
+        stands there would follow from nothing; and the marginals of a level that cost more than the share of the budget
+        that the frame states for them.
 
     Raises
     ------
@@ -264,7 +265,13 @@ def verify_guarantee(
     pays = PureDP if noise == "laplace" else ZeroConcentratedDP
     claimed = claimed_amount(guarantee) if isinstance(guarantee, pays) else Fraction(0)
     scales = _scales(frame, parameters["scales"])
-    total_is_fixed = neighbors == "replace-person" and frame.max_rows == 1
+    strata = _strata(frame)
+    kinds = set(strata)
+    paid = [
+        (_cost(frame, {q: scales[q]}, one, noise, neighbors), _share(frame, q, one) * claimed)
+        for q in scales
+        for one in kinds
+    ]
     differ = [
         not claimed,
         neighbors != getattr(guarantee, "neighbors", None),
@@ -272,13 +279,13 @@ def verify_guarantee(
         parameters.get("total") != frame.total,
         parameters.get("residuals", False) is not frame.residuals,
         # An exact total leaves no neighbors but where each has one row and is replaced.
-        frame.total is not None and not total_is_fixed,
+        frame.total is not None and (neighbors, frame.max_rows) != ("replace-person", 1),
         _other_shares(frame, parameters["shares"]),
         # What has a share and no noise in the record would cost nothing.
         set(scales) != set(frame.marginals),
+        # A stated loss is that of the shares: more noise than they buy has a larger one.
+        "workload" in parameters and any(0 < cost < due for cost, due in paid),
     ]
-    strata = _strata(frame)
-    kinds = set(strata)
     cost = {one: _cost(frame, scales, one, noise, neighbors) for one in kinds}
     paths: list[Fraction] = []
     for node, above in enumerate(frame.tree.parents.tolist()):
@@ -287,12 +294,7 @@ def verify_guarantee(
     cells = tuple(range(len(frame.domain.shape)))
     leaves = np.flatnonzero(~divided_regions(frame.tree)).tolist()
     bare = sum(scales.get(cells, {}).get(one) is None for one in {strata[node] for node in leaves})
-    dear = sum(
-        _cost(frame, {q: by_stratum}, stratum, noise, neighbors)
-        > _share(frame, q, stratum) * claimed
-        for q, by_stratum in scales.items()
-        for stratum in kinds
-    )
+    dear = sum(cost > due for cost, due in paid)
     return Certificate(
         (
             *spent_checks(sum(differ), noise, spent, claimed, f"{noise} noise"),
