@@ -365,6 +365,7 @@ def test_bad_options_are_refused_before_the_charge(
         ),
         (["--marginals", "sex,sex"], "--marginals: expected each marginal once"),
         (["--levels", "1/2,1/2"], "--levels: expected 3"),
+        (["--levels", "1/2,1/2,0"], "--levels: expected a part above 0 for the lowest level"),
     ],
 )
 @pytest.mark.parametrize("planned", [True, False])

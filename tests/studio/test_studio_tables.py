@@ -218,6 +218,10 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ),
         ({"shares": "1/2, 1/2"}, "Parts of the budget for the marginals: expected 3 numbers"),
         ({"levels": "1/2, 1/3, 1/3"}, "Parts of the budget for the levels"),
+        (
+            {"levels": "1, 0, 0"},
+            "Parts of the budget for the levels: expected a part above 0 for the lowest level",
+        ),
         ({"workload": ",", "marginals": ""}, "Tables that you need: expected at least one table"),
         (
             {"workload": "sex, sex", "marginals": ""},

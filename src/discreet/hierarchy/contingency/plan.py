@@ -430,7 +430,7 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
 ) -> tuple[Workload, BestFrame]:
     """Read the workload and choose the shares for it; return both.
 
-    Raises InvalidProblemError for marginals beside a workload, or one that comes twice.
+    Raises InvalidProblemError for marginals beside a workload, one that comes twice, or no part for the lowest level.
 
     `wanted` is workload, its weights by level, and loss; `levels` fixes the parts of levels, `total` is a public
     number of records. The cost is that of :func:`best_frame`.
@@ -449,6 +449,11 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
         domain, tree.depth + 1, ["cells"] if tables is None else tables, weights, loss
     )
     parts = None if levels is None else level_shares(tree.depth, levels)
+    if parts is not None and not parts[-1]:
+        expected = (
+            "a part above 0 for the lowest level, or none and workload_levels that end with 0"
+        )
+        raise InvalidProblemError("levels", expected, [str(part) for part in parts])
     if parts is None and target.depth < tree.depth:
         tree = pruned(tree, target.depth)
         tables = {q: each[: tree.depth + 1] for q, each in target.tables.items()}
