@@ -33,7 +33,7 @@ from discreet.hierarchy.contingency.rounding import (
     round_root,
 )
 from discreet.hierarchy.contingency.shape import toward_shape
-from discreet.hierarchy.contingency.whole import whole_below
+from discreet.hierarchy.contingency.whole import whole
 
 LEVELS = 6
 """Nation, state, county, tract, block group, block."""
@@ -125,7 +125,7 @@ def main() -> None:
     say("nation and counties", begun)
     for at, measured in enumerate(kept):
         begun = time.process_time()
-        out = whole_below(measured, tables[at])
+        out = whole(measured, top=tables[at])
         off = np.abs(out.cells[1:].sum(axis=1) - frame.tree.totals(truth[at]).sum(axis=1)[1:])
         starts = (tree.level_start[1:] - 1).tolist()
         seconds["down"].append(

@@ -56,6 +56,41 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, ending: str) -> None:
     assert dict(measured.scales) == dict(kept.scales)
 
 
+@pytest.mark.parametrize("shrink", ["parent", "none"])
+def test_a_file_states_to_what_its_tables_are_drawn(tmp_path: Path, shrink: str) -> None:
+    """Files from before the option say nothing of it, and are read as what they are."""
+    path, domain = tmp_path / "t.csv", {"sex": ["F", "M"]}
+    guarantee = ZeroConcentratedDP(3, "add-remove-person")
+    planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], domain=domain, shrink=shrink)
+    made = planned.release(CellCounts(planned.frame, np.array([[50, 9], [0, 3]])))
+    save_counts(made, path)
+    words = f"(shrink {shrink})"
+    assert words in str(planned)
+    again = load_tables(path)
+    assert words in str(again.result.described(again))
+    assert again.result.gaps == made.result.gaps
+    assert [one.moved is None for one in again.result.gaps] == [shrink == "none"] * 2
+    for other in (
+        {"rounds": 60, "shrink": {"parent": "none", "none": "parent"}[shrink]},
+        {"shrink": 1},
+    ):
+        rewrite(path, other)
+        with pytest.raises(InvalidProblemError, match="method: expected shrink parent or none, as"):
+            load_tables(path)
+    rewrite(path, {"rounds": 60})
+    older = load_tables(path)
+    assert "shrink" not in str(older.result.described(older))
+    assert older.result.gaps == made.result.gaps
+
+
+def rewrite(path: Path, method: dict[str, Any]) -> None:
+    """State another method in the record of a file."""
+    sidecar = sidecar_of(path)
+    stated = json.loads(sidecar.read_text(encoding="utf-8"))
+    stated["provenance"]["parameters"]["method"] = method
+    sidecar.write_text(json.dumps(stated), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

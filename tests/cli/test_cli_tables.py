@@ -105,6 +105,17 @@ def test_a_plan_states_errors_and_a_bound_and_charges_nothing(ask: Callable[...,
     assert data["charged"] is False
 
 
+def test_tables_are_drawn_to_the_region_above_or_not(ask: Callable[..., Said]) -> None:
+    for more, shrink in (("", "parent"), ("--shrink none", "none")):
+        assert f"(shrink {shrink})" in ask(f"{BASE} {more} --plan").out
+        said = ask(f"{BASE} {more} -o t.parquet --report page.html")
+        assert f"(shrink {shrink})" in said.out
+        assert f"(shrink {shrink})" in Path("page.html").read_text(encoding="utf-8")
+        assert load_tables("t.parquet").provenance.parameters["method"]["shrink"] == shrink
+    refused = ask(f"{BASE} --shrink parents -o t.csv")
+    assert (refused.status, "--shrink" in refused.err, "parent" in refused.err) == (2, True, True)
+
+
 def test_a_plan_is_checked_against_the_columns_of_the_table(ask: Callable[..., Said]) -> None:
     pl.DataFrame({"state": ["GA"], "county": ["Cobb"], "sex": ["F"]}).write_parquet(
         "people.parquet"
@@ -354,6 +365,7 @@ def test_bad_options_are_refused_before_the_charge(
         ),
         (["--marginals", "sex,sex"], "--marginals: expected each marginal once"),
         (["--levels", "1/2,1/2"], "--levels: expected 3"),
+        (["--levels", "1/2,1/2,0"], "--levels: expected a part above 0 for the lowest level"),
     ],
 )
 @pytest.mark.parametrize("planned", [True, False])

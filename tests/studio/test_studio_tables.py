@@ -144,7 +144,7 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
 def test_a_workload_is_planned_as_by_the_command(browser: Browser, ledger: Path) -> None:
     loaded(browser)
     asked = {"marginals": "", "workload": "sex, age=2", "workload_levels": "1, 2, 0"}
-    form = {**FORM, **asked, "loss": "variance", "ledger": str(ledger)}
+    form = {**FORM, **asked, "loss": "variance", "shrink": "none", "ledger": str(ledger)}
     said = browser.at("tables/public", form)
     assert "4 regions on 2 levels" in said.text
     plan = browser.at("tables/plan", {**form, "plan_count": "250"}).text
@@ -152,6 +152,7 @@ def test_a_workload_is_planned_as_by_the_command(browser: Browser, ledger: Path)
     assert "At a count of 250" in plan
     assert 'src="data:image/svg+xml;base64,' in plan
     assert "Loss: weighted sum of the variances of all entries" in plan
+    assert "not drawn to any other region (shrink none)" in plan
     workload = read_tables_form(form, PEOPLE.columns).arguments
     guarantee = ZeroConcentratedDP("1/2", neighbors="add-remove-person")
     regions = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings"), ("VT", "Essex")]
@@ -217,6 +218,10 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ),
         ({"shares": "1/2, 1/2"}, "Parts of the budget for the marginals: expected 3 numbers"),
         ({"levels": "1/2, 1/3, 1/3"}, "Parts of the budget for the levels"),
+        (
+            {"levels": "1, 0, 0"},
+            "Parts of the budget for the levels: expected a part above 0 for the lowest level",
+        ),
         ({"workload": ",", "marginals": ""}, "Tables that you need: expected at least one table"),
         (
             {"workload": "sex, sex", "marginals": ""},
@@ -233,6 +238,7 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ({"workload_levels": "0, 0, 0"}, "Weights of the levels: expected 3 weights"),
         ({"workload_levels": "1, inf, 1"}, "Weights of the levels: expected a finite number"),
         ({"loss": "least"}, "What is small: expected one of deviations"),
+        ({"shrink": "child"}, "Published tables: expected one of parent, none"),
         ({"marginals": ";cells;cells"}, "Marginals: expected at least one marginal on each level"),
         ({"marginals": "cells;cells"}, "Marginals: expected one list for each of 3 levels"),
         ({"max_rows": "0"}, "Rows of a person: expected a whole number of 1 or more"),

@@ -23,6 +23,7 @@ from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import LevelGap, RegionTables, marginal_columns
+from discreet.hierarchy.contingency.workload import SHRINKS
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.result import RegionCounts, size_columns, tidy
@@ -198,7 +199,8 @@ class Categories:
     ) -> RegionTables:
         """Return the tables of a frame from the published numbers ``(m,)``, by marginal, region and entry in order.
 
-        `parameters` are those of the provenance; its ``"gaps"`` become the gaps by level. Linear in the numbers.
+        `parameters` are those of the provenance; its ``"gaps"`` become the gaps by level. Linear in the numbers. A
+        method whose ``"shrink"`` is unknown, or not what the gaps are about, is refused; older files lack it.
         """
         gaps = tuple(
             LevelGap(
@@ -209,6 +211,10 @@ class Categories:
             )
             for one in parameters.get("gaps", ())
         )
+        shrink = parameters.get("method", {}).get("shrink")
+        drawn = {None: {True, False}, "parent": {True}, "none": {False}}
+        fits = {one.moved is not None for one in gaps} <= drawn.get(shrink, set())
+        expect(fits, "method", f"shrink {' or '.join(SHRINKS)}, as the gaps have it", repr(shrink))
         values = _by_marginal(frame, numbers)
         return RegionTables(frame, values[frame.domain.full], gaps, published=values)
 

@@ -31,7 +31,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import public_facts
 from discreet.core.printed import facts
-from discreet.hierarchy.contingency.workload import LOSSES
+from discreet.hierarchy.contingency.workload import LOSSES, SHRINKS
 from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine
 from discreet.tables.dialect import look
@@ -169,6 +169,11 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
     loss: str | None = option(
         "What is small. Default: deviations, and no asked entry noisier than with independent noise.",
         "|".join(LOSSES),
+    )
+    shrink: str | None = option(
+        "Whether published tables are drawn to the shape of the region above; answers of `discreet query` never "
+        "are. Default: parent.",
+        "|".join(SHRINKS),
     )
     microdata: str | None = option(
         "Write rows there whose tables are exactly the published ones: no row is a person.", "FILE"

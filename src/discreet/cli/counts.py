@@ -78,6 +78,7 @@ def _publish_tables(options: CountsOptions) -> Status:
         "workload": options.workload,
         "workload_levels": options.workload_levels,
         "loss": options.loss,
+        "shrink": options.shrink,
         "max_rows": options.max_rows,
         "exact_total": options.exact_total,
     }
@@ -173,6 +174,7 @@ def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
         "cost": planned.cost,
         "tables": planned.expected_rows(count),
         "noise": list(planned.noise),
+        "whole_tables": list(planned.shrunk),
         "proof": None if proved is None else proved._asdict(),
     }
     lines = [
@@ -180,11 +182,12 @@ def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
         *(("plan", line) for line in planned.expected_lines(count)),
         *(("noise", line) for line in planned.noise),
         *(("proof", line) for line in planned.proof),
+        *(("whole tables", line) for line in planned.shrunk),
     ]
     return rendered_plan("counts", options, planned, stated, lines)
 
 
-_SAME = "by domain loss marginals person quantity shares size workload"
+_SAME = "by domain loss marginals person quantity shares shrink size workload"
 """Arguments of the library whose option has the same name here, and not in all commands."""
 
 _OPTIONS = {

@@ -51,6 +51,7 @@ def counts(
     workload: Any = None,  # noqa: ANN401 - marginals with weights, as text, by name, or by level
     workload_levels: Sequence[Exact] | str | None = None,
     loss: str | None = None,
+    shrink: str | None = None,
     max_rows: int = 1,
     exact_total: int | None = None,
     encoding: str | None = None,
@@ -107,6 +108,9 @@ def counts(
     marginals, shares, workload, workload_levels, loss, max_rows
         Measured marginals and their parts of the budget, or what these are best for, and the largest number of rows of
         a person, with `by`; see ``discreet.hierarchy.contingency.plan``.
+    shrink
+        Whether published tables are drawn to the shape of the region above, with `by`: ``"parent"`` (default) or
+        ``"none"``.
     exact_total
         Number of all records, where it is public, with `by` and ``"replace-person"``.
     encoding, delimiter, decimal, sheet, missing
@@ -166,6 +170,7 @@ def counts(
         "workload": workload,
         "workload_levels": workload_levels,
         "loss": loss,
+        "shrink": shrink,
         "exact_total": exact_total,
     }
     refuse_other_outputs(outputs)

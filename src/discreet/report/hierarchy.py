@@ -14,6 +14,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.exact import to_fraction
 from discreet.hierarchy.contingency.expected import expected_errors
+from discreet.hierarchy.contingency.result import shrunk_in_words
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.reliability import CLASSES, reliability_in_words
 from discreet.plot import plot_counts
@@ -291,6 +292,7 @@ def tables_chapter(
             f"Ledger: {release.provenance.charge or 'unknown'}.",
             _TABLE_ERRORS,
             f"Counts by reliability. {reliability_in_words()}",
+            *map(sentence, shrunk_in_words(release.provenance.parameters.get("method", {}))),
             *map(sentence, result.distances_in_words()),
             *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),
             *(

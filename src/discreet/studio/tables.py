@@ -12,7 +12,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
-from discreet.hierarchy.contingency.workload import LOSSES, read_lists, unrepeated
+from discreet.hierarchy.contingency.workload import LOSSES, SHRINKS, read_lists, unrepeated
 from discreet.report.figures import new_figure
 from discreet.report.hierarchy import draw_expected
 from discreet.studio.counts import describe_levels, picture, sample_rows
@@ -54,6 +54,7 @@ TITLES = {
     "marginals": "Marginals",
     "max_rows": "Rows of a person",
     "shares": "Parts of the budget for the marginals",
+    "shrink": "Published tables",
     "tree": "The list of regions",
     "workload": "Tables that you need",
     "workload_levels": "Weights of the levels",
@@ -69,7 +70,7 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
     ----------
     form
         Names and texts: ``region-0`` to ``region-4``, ``person``, ``neighbors``, ``categories``, ``marginals``,
-        ``shares``, ``workload``, ``workload_levels``, ``loss``, ``levels``, ``max_rows`` and ``root``.
+        ``shares``, ``workload``, ``workload_levels``, ``loss``, ``shrink``, ``levels``, ``max_rows`` and ``root``.
     columns
         Names of the columns of the table.
 
@@ -92,7 +93,7 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
         "shares": read_lists(form.get("shares", "").strip() or None),
         **{
             name: form.get(name, "").strip() or None
-            for name in ("workload", "workload_levels", "loss")
+            for name in ("workload", "workload_levels", "loss", "shrink")
         },
         "levels": parts_of(form),
         "person": form.get("person") or None,
@@ -174,7 +175,7 @@ def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any
 
 def _columns(_query: Mapping[str, str]) -> dict[str, Any]:
     """Return what the page of the columns shows."""
-    return {"losses": LOSSES}
+    return {"losses": LOSSES, "shrinks": SHRINKS}
 
 
 def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, Any]:
@@ -190,9 +191,9 @@ def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, An
     Returns
     -------
     dict
-        ``cost``, ``picture``, ``count``, ``proof``, ``assumed`` (pairs of name and description) and ``errors``: for
-        each level and marginal a dict of texts ``alone``, ``together``, ``naive`` (expected errors) and
-        ``coefficient``, with ``level``, ``marginal`` and ``entries``.
+        ``cost``, ``picture``, ``count``, ``proof`` (with what tables are drawn to), ``assumed`` (pairs of name and
+        description) and ``errors``: for each level and marginal a dict of texts ``alone``, ``together``, ``naive``
+        (expected errors) and ``coefficient``, with ``level``, ``marginal`` and ``entries``.
     """
     frame, errors = planned.frame, planned.expected_errors()
     figure = new_figure(4.9, 1.6 + 0.24 * len(errors))
@@ -214,7 +215,7 @@ def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, An
         "errors": rows,
         "picture": picture(figure),
         "count": count,
-        "proof": planned.proof,
+        "proof": [*planned.proof, *planned.shrunk],
         "assumed": [(public.name, public.description) for public in planned.assumed_public],
     }
 

@@ -19,7 +19,7 @@ from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scal
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.shape import entry_noise, intraclass, toward_shape
 from discreet.hierarchy.contingency.verify import verify_tables
-from discreet.hierarchy.contingency.whole import whole
+from discreet.hierarchy.contingency.whole import Descent, whole
 from hierarchy.contingency.made_tables import ADDED, RAGGED, REPLACED, SEX_AGE, frame_of
 
 MARGINALS: list[Any] = [(), (0,), (0, 1)]
@@ -54,15 +54,46 @@ def test_whatever_was_measured_tables_keep_every_law(data: st.DataObject) -> Non
     assert np.array_equal(whole(measured, threads=2).cells, made.cells)
 
 
+def with_values(values: Any, rho: str = "1/8") -> MeasuredTables:
+    """Return measurements with these values on the ragged tree."""
+    frame, guarantee = frame_of(RAGGED, SEX_AGE, MARGINALS), ZeroConcentratedDP(rho, ADDED)
+    return MeasuredTables(frame, values, marginal_scales(frame, guarantee), "gaussian", guarantee)
+
+
+def test_without_the_model_tables_are_those_of_the_version_before_it() -> None:
+    rng = np.random.default_rng(3)
+    sizes = {q: SEX_AGE.size_of(q) for q in MARGINALS}
+    measured = with_values({q: rng.integers(-9, 30, (RAGGED.n, n)) for q, n in sizes.items()})
+    made = Descent(shrink="none").solve(measured)
+    assert made.cells.tolist() == [
+        [0, 12, 3, 0, 7, 8],
+        [0, 0, 0, 0, 6, 1],
+        [0, 0, 3, 0, 1, 6],
+        [0, 12, 0, 0, 0, 1],
+        [0, 0, 0, 0, 4, 1],
+        [0, 0, 0, 0, 2, 0],
+        [0, 0, 3, 0, 1, 6],
+    ]
+    assert all(one.moved is None for one in made.gaps)
+    assert not np.array_equal(Descent().solve(measured).cells, made.cells)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_the_model_whole_estimates_stay_however_unlike_siblings_are(seed: int) -> None:
+    frame = frame_of(RAGGED, SEX_AGE, MARGINALS)
+    counted = CellCounts(frame, np.random.default_rng(seed).integers(0, 9, (4, 6)))
+    measured = with_values({q: counted.of_regions(q) for q in frame.shares}, "1/1000")
+    assert np.array_equal(whole(measured, shaped=False).cells, counted.of_regions((0, 1)))
+    assert not np.array_equal(whole(measured).cells, counted.of_regions((0, 1)))
+
+
 @pytest.mark.parametrize(("rho", "law"), [("1/1000", [1, 1, 1]), ("1", [2, 1, 4])])
 def test_whole_estimates_that_the_model_expects_stay(rho: str, law: list[int]) -> None:
     """Where least squares gives whole tables with the shape of the region above, nothing moves, whatever the noise."""
     frame = frame_of(RAGGED, SEX_AGE, MARGINALS)
     tables = np.array([1, 2, 3, 4])[:, None] * np.outer([1, 1], law).reshape(1, -1)
-    counted, guarantee = CellCounts(frame, tables), ZeroConcentratedDP(rho, ADDED)
-    values = {q: counted.of_regions(q) for q in frame.shares}
-    scales = marginal_scales(frame, guarantee)
-    measured = MeasuredTables(frame, values, scales, "gaussian", guarantee)
+    counted = CellCounts(frame, tables)
+    measured = with_values({q: counted.of_regions(q) for q in frame.shares}, rho)
     assert np.allclose(estimate(measured), counted.of_regions((0, 1)))
     assert np.array_equal(whole(measured).cells, counted.of_regions((0, 1)))
 
@@ -138,7 +169,7 @@ def test_siblings_help_one_another_where_they_are_alike(most: float, *, alike: b
     counted, errors = CellCounts(frame, counts), np.zeros(2)
     for seed in range(5):
         measured = measure(counted, ZeroConcentratedDP("1/10", ADDED), bits=SeededBits(seed))
-        for at, below in enumerate([False, True]):
-            cells = whole(measured, look_below=below).cells
+        for at, shaped in enumerate([False, True]):
+            cells = whole(measured, shaped=shaped).cells
             errors[at] += np.abs(cells - counted.of_regions((0, 1)))[1:].sum()
     assert errors[1] <= most * errors[0], errors

@@ -28,7 +28,7 @@ from discreet.hierarchy.contingency.rounding import (
     round_root,
 )
 from discreet.hierarchy.contingency.verify import verify_tables
-from discreet.hierarchy.contingency.whole import whole, whole_below
+from discreet.hierarchy.contingency.whole import whole
 from discreet.hierarchy.laminar import objective, project
 from hierarchy.contingency.made_tables import ADDED, RAGGED, REPLACED, SEX_AGE, frame_of
 
@@ -252,7 +252,7 @@ def test_subtrees_apart_are_the_tree_together() -> None:
         estimates = upward(apart)
         sent.append((estimates.means[0], estimates.weights.precision[0]))
         assert np.allclose(estimates.means, made.means[rows], rtol=0, atol=1e-9)
-        out = whole_below(apart, together.cells[node])
+        out = whole(apart, top=together.cells[node])
         assert (out.cells == together.cells[rows]).all()
         assert [one.level for one in out.gaps] == [2]
         assert verify_tables(part, out.cells).passed
@@ -266,7 +266,7 @@ def test_subtrees_apart_are_the_tree_together() -> None:
     wrongs: list[Any] = [np.full(6, -1), np.zeros(6), np.zeros(5, dtype=np.int64)]
     for wrong in wrongs:
         with pytest.raises(InvalidProblemError, match="^top: "):
-            whole_below(kept, wrong)
+            whole(kept, top=wrong)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -29,6 +29,7 @@ from discreet.hierarchy.contingency.measure import marginal_scales, measure, noi
 from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, RecordColumns, count_cells
+from discreet.hierarchy.contingency.result import shrunk_in_words
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
@@ -114,7 +115,9 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     def __str__(self) -> str:
         """Return method, guarantee, cost, noise and public inputs of a release, a line each."""
         lines = [("noise", line) for line in self.noise]
-        text = self._text([], [*lines, *(("proof", line) for line in self.proof)])
+        lines += [("proof", line) for line in self.proof]
+        lines += [("whole tables", line) for line in self.shrunk]
+        text = self._text([], lines)
         if self.frame.total is None:
             return text
         invariant = (
@@ -126,6 +129,11 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     def method_name(self) -> str:
         """Registered name of the method."""
         return method_name(self.method)
+
+    @property
+    def shrunk(self) -> tuple[str, ...]:
+        """To what the method draws whole tables, in words; nothing of a method that has no such choice."""
+        return shrunk_in_words(asdict(self.method))  # type: ignore[call-overload] # methods are dataclasses
 
     @property
     def noise(self) -> tuple[str, ...]:
@@ -268,6 +276,7 @@ def plan(
     total: int | None = None,
     root: Hashable = "all",
     method: TableMethod | None = None,
+    shrink: str | None = None,
     refuse_rows: bool = False,
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
@@ -315,6 +324,10 @@ def plan(
         Name of the region that holds all.
     method
         How whole tables are made: :class:`~discreet.hierarchy.contingency.whole.Descent` by default.
+    shrink
+        Whether published tables are drawn to the shape of the region above: ``"parent"`` (default) or ``"none"``.
+        Their errors are then smaller as a rule, and what is peculiar to a region is understated. Answers of
+        :func:`query` do not depend on it.
     refuse_rows
         Whether private rows that do not count are refused, after the charge. This is outside of the guarantee: the
         refusal tells neighboring tables apart. By default such rows are left out by the rule of
@@ -348,12 +361,15 @@ def plan(
     noise           level 2, age (2 entries): Gaussian noise of variance up to 25000/357, 357/25000 of the budget
     proof           loss: weighted sum over tables, each the standard errors of its entries over the root of ...
     proof           No mechanism with this guarantee and unbiased estimates, whatever its noise, has a loss ...
+    whole tables    each region's table is drawn to the shape of the region above, as far as siblings are alike ...
     assumed public  regions: 3 regions on 2 levels
     assumed public  domain: sex 2 x age 2, 4 cells
     assumed public  max_rows: a person has one row
     """
     check_guarantee(guarantee)
-    chosen = Descent() if method is None else method
+    if method is not None and shrink is not None:
+        raise InvalidProblemError("shrink", "none beside a method, which has its own", repr(shrink))
+    chosen = method or Descent(shrink="parent" if shrink is None else shrink)
     if isinstance(regions, TableFrame):
         facts: dict[str, object] = {
             "columns": columns,
@@ -414,7 +430,7 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
 ) -> tuple[Workload, BestFrame]:
     """Read the workload and choose the shares for it; return both.
 
-    Raises InvalidProblemError for marginals beside a workload, or one that comes twice.
+    Raises InvalidProblemError for marginals beside a workload, one that comes twice, or no part for the lowest level.
 
     `wanted` is workload, its weights by level, and loss; `levels` fixes the parts of levels, `total` is a public
     number of records. The cost is that of :func:`best_frame`.
@@ -433,6 +449,11 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
         domain, tree.depth + 1, ["cells"] if tables is None else tables, weights, loss
     )
     parts = None if levels is None else level_shares(tree.depth, levels)
+    if parts is not None and not parts[-1]:
+        expected = (
+            "a part above 0 for the lowest level, or none and workload_levels that end with 0"
+        )
+        raise InvalidProblemError("levels", expected, [str(part) for part in parts])
     if parts is None and target.depth < tree.depth:
         tree = pruned(tree, target.depth)
         tables = {q: each[: tree.depth + 1] for q, each in target.tables.items()}

@@ -15,6 +15,7 @@ from discreet.core.views import bars
 from discreet.hierarchy.contingency.expected import entry_errors
 from discreet.hierarchy.contingency.measure import noise_in_words
 from discreet.hierarchy.contingency.problem import BLANK
+from discreet.hierarchy.contingency.workload import SHRINKS
 from discreet.hierarchy.reliability import CLASSES, classify_counts
 from discreet.hierarchy.result import Column, region_columns, tidy
 
@@ -160,12 +161,14 @@ class RegionTables:
         """Return the facts that a text about a release states: tables, noise, distances, small cells."""
         frame = self.frame
         guarantee = cast("PureDP | ZeroConcentratedDP", outcome.guarantee)
+        made_by = outcome.provenance.parameters.get("method", {})
         return [
             (
                 "tables",
                 f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
             ),
             *(("noise", line) for line in noise_in_words(frame, guarantee)),
+            *(("whole tables", words) for words in shrunk_in_words(made_by)),
             *(("whole tables", words) for words in self.distances_in_words()),
             (
                 "small cells",
@@ -314,6 +317,18 @@ class RegionTables:
             words = ["" if one == BLANK else one for one in attribute.categories]
             made.append(Column(attribute.name, at, words))
         return tidy(made, {}, backend)
+
+
+def shrunk_in_words(method: Mapping[str, Any]) -> tuple[str, ...]:
+    """State to what whole tables were drawn, from the parameters of their method; nothing where these don't say.
+
+    Examples
+    --------
+    >>> shrunk_in_words({"rounds": 60, "shrink": "none"}), shrunk_in_words({"rounds": 60})
+    (("each region's table is not drawn to any other region (shrink none)",), ())
+    """
+    name = method.get("shrink")
+    return () if name is None else (f"each region's table is {SHRINKS[name]} (shrink {name})",)
 
 
 def refuse_many_rows(rows: int, argument: str) -> None:

@@ -1,13 +1,13 @@
 """Whole tables from noisy marginals: non-negative, integral, consistent over regions and marginals, with a proved gap.
 
 Up the tree generalized least squares; down it, for one parent after the other, non-negative tables that add up to the
-parent's (:mod:`discreet.hierarchy.contingency.descent`) and take its shape where siblings are alike
+parent's (:mod:`discreet.hierarchy.contingency.descent`) and by default take its shape where siblings are alike
 (:mod:`discreet.hierarchy.contingency.shape`), made whole (:mod:`discreet.hierarchy.contingency.rounding`). All of it is
 post-processing of the measurements.
 
-What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. What is peculiar to a
-region is understated. Signed estimates stay the answer to questions (:func:`discreet.hierarchy.contingency.query`);
-intervals are never put around whole tables.
+What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. Where tables are drawn
+to the shape of the region above, what is peculiar to a region is understated. Signed estimates stay the answer to
+questions (:func:`discreet.hierarchy.contingency.query`); intervals are never put around whole tables.
 
 Proposes; checked by `discreet.hierarchy.contingency.verify.verify`.
 """
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.progress import Reporter
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.contingency.descent import Siblings, proved, solve
@@ -34,6 +34,7 @@ from discreet.hierarchy.contingency.rounding import (
     round_root,
 )
 from discreet.hierarchy.contingency.shape import toward_shape
+from discreet.hierarchy.contingency.workload import SHRINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,14 +87,27 @@ class Descent:
     rounds
         Rounds of the search for each parent, at most; ten times as many for the root. At 1 + 50 + 3,000 regions and
         2,016 cells more than 60 change the bound by less than the rounding.
+    shrink
+        A name of :data:`~discreet.hierarchy.contingency.workload.SHRINKS`: ``"parent"`` draws each region's table to
+        the shape of the region above, ``"none"`` leaves that out.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another name.
 
     Examples
     --------
     >>> Descent()
-    Descent(rounds=60)
+    Descent(rounds=60, shrink='parent')
     """
 
     rounds: int = 60
+    shrink: str = "parent"
+
+    def __post_init__(self) -> None:
+        if self.shrink not in [*SHRINKS]:
+            raise unknown_name("shrink", self.shrink, SHRINKS)
 
     def solve(
         self,
@@ -108,7 +122,13 @@ class Descent:
         level. At most `rounds` transforms of all regions, forward and back. InvalidProblemError for `threads` or
         `rounds` below 1.
         """
-        return whole(measured, rounds=self.rounds, threads=threads, on_progress=on_progress)
+        return whole(
+            measured,
+            rounds=self.rounds,
+            threads=threads,
+            shaped=self.shrink == "parent",
+            on_progress=on_progress,
+        )
 
 
 def whole(
@@ -117,12 +137,11 @@ def whole(
     rounds: int = 60,
     threads: int = 1,
     look_below: bool = True,
+    shaped: bool = True,
+    top: NDArray[np.int64] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RegionTables:
     """Compute non-negative whole tables of all regions, with a proved gap for each level.
-
-    Raises InvalidProblemError for `threads` or `rounds` below 1, or without `look_below` where a level does not
-    measure its cells.
 
     Parameters
     ----------
@@ -133,8 +152,12 @@ def whole(
     threads
         Among how many threads parents are dealt out; the result does not depend on it.
     look_below
-        Whether a region's estimate uses the measurements of the regions below it, and its table is drawn to the shape
-        of the region above (:mod:`discreet.hierarchy.contingency.shape`); TopDown's does neither.
+        Whether a region's estimate uses the measurements of the regions below it; TopDown's does not.
+    shaped
+        Whether its table is drawn to the shape of the region above (:mod:`discreet.hierarchy.contingency.shape`).
+    top
+        ``(n_cells,)`` whole numbers: the root's table, where it was made before: `measured` is then a subtree, the part
+        of one machine of a cluster, and its own level has no gap.
     on_progress
         Called with each level; its arguments depend on the noisy values alone.
 
@@ -143,10 +166,19 @@ def whole(
     RegionTables
         The tables, and a :class:`~discreet.hierarchy.contingency.result.LevelGap` for each level.
 
+    Raises
+    ------
+    InvalidProblemError
+        For `threads` or `rounds` below 1; without `look_below` where a level does not measure its cells; for a `top` of
+        another shape, that is negative, or not 0 where no record may be.
+
     Notes
     -----
     The gap of a level compares with all tables that are not negative and add up to the published tables of the level
     above, whole or not. So it also holds what rounding costs, which no whole tables could avoid entirely.
+
+    A region's estimate from its subtree needs nothing of the rest of the tree, and its descent the table of its parent
+    alone: tables that are made subtree by subtree are those of one run over the whole tree, up to rounding of floats.
 
     Complexity
     ----------
@@ -156,69 +188,29 @@ def whole(
     positive_count(rounds, "rounds")
     frame = measured.frame
     domain = frame.domain
+    gaps: tuple[LevelGap, ...] = ()
+    if top is not None:
+        table = np.asarray(top)
+        fits = table.shape == (domain.size,) and np.issubdtype(table.dtype, np.integer)
+        if not fits or table.min(initial=0) < 0 or table[~domain.possible].any():
+            expected = f"{domain.size} whole numbers, none negative, 0 where no record may be"
+            raise InvalidProblemError("top", expected, f"{table.dtype} of shape {table.shape}")
     report = Reporter(on_progress, clock=None)
     report("estimates")
     made = upward(measured, look_below=look_below)
-    means, precision = made.means, made.weights.precision
-    chain = chain_of(list(frame.marginals), domain)
-    root = Siblings(means[:1], precision[:1], None, frame.total, domain.possible)
-    root = toward_shape(root, made.basis) if look_below else root
-    solved = solve(root, made.basis, rounds=10 * rounds)
-    top = round_root(solved.tables, domain, chain, frame.total)
-    bounds = proved(root, solved, top[None], made.basis)
+    if top is None:
+        means, precision = made.means[:1], made.weights.precision[:1]
+        root = Siblings(means, precision, None, frame.total, domain.possible)
+        root = toward_shape(root, made.basis) if shaped else root
+        solved = solve(root, made.basis, rounds=10 * rounds)
+        chain = chain_of(list(frame.marginals), domain)
+        table = round_root(solved.tables, domain, chain, frame.total)
+        gaps = (_gap(1, proved(root, solved, table[None], made.basis), shaped=shaped),)
     many = {"rounds": rounds, "threads": threads}
-    cells, gaps = _descend(frame, made, top, **many, shaped=look_below, report=report)
-    return RegionTables(frame, cells, (_gap(1, bounds, shaped=look_below), *gaps))
-
-
-def whole_below(
-    measured: MeasuredTables,
-    top: NDArray[np.int64],
-    *,
-    rounds: int = 60,
-    threads: int = 1,
-) -> RegionTables:
-    """Compute whole tables of all regions below a root whose table is stated: the part of one machine of a cluster.
-
-    ``rounds`` transforms of all regions below the root, forward and back, and one pass of rounding.
-
-    Parameters
-    ----------
-    measured
-        Noisy marginals of a subtree.
-    top
-        ``(n_cells,)`` whole numbers: the table of its root, as the levels above made it.
-    rounds, threads
-        As for :func:`whole`.
-
-    Returns
-    -------
-    RegionTables
-        The tables, the given one first, and a gap for each level below the root's.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a table of another shape, that is negative, or not 0 where no record may be.
-
-    Notes
-    -----
-    A region's estimate from its subtree needs nothing of the rest of the tree, and its descent the table of its parent
-    alone: tables that are made subtree by subtree are those of one run over the whole tree, up to rounding of floats.
-    """
-    frame = measured.frame
-    table = np.asarray(top)
-    fits = table.shape == (frame.domain.size,) and np.issubdtype(table.dtype, np.integer)
-    if not fits or table.min(initial=0) < 0 or table[~frame.domain.possible].any():
-        expected = f"{frame.domain.size} whole numbers, none negative, 0 where no record may be"
-        raise InvalidProblemError("top", expected, f"{table.dtype} of shape {table.shape}")
-    positive_count(threads, "threads")
-    positive_count(rounds, "rounds")
-    many = {"rounds": rounds, "threads": threads}
-    quiet = Reporter(None, clock=None)
-    made, first = upward(measured), table.astype(np.int64)
-    cells, gaps = _descend(frame, made, first, **many, shaped=True, report=quiet)
-    return RegionTables(frame, cells, gaps)
+    cells, below = _descend(
+        frame, made, table.astype(np.int64), **many, shaped=shaped, report=report
+    )
+    return RegionTables(frame, cells, (*gaps, *below))
 
 
 def _descend(
@@ -250,7 +242,9 @@ def _descend(
         task = toward_shape(task, basis) if shaped else task
         fit = solve(task, basis, rounds=rounds)
         start = round_largest(as_units(fit.tables, out[node]), out[node])
-        out[rows] = by_exchanges(start, fit.tables, task, basis)
+        # Without a model the objective is the distance from the estimates, which moves lower directly.
+        wanted = fit.tables if shaped else basis.backward(task.targets)
+        out[rows] = by_exchanges(start, wanted, task, basis)
         return proved(task, fit, out[rows], basis)
 
     for level in range(tree.depth):

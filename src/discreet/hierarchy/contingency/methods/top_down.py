@@ -66,5 +66,6 @@ class TopDownPasses:
             rounds=self.rounds,
             threads=threads,
             look_below=False,
+            shaped=False,
             on_progress=on_progress,
         )
