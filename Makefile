@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
+# Bytecode is kept: hundreds of processes would compile the same sources, and each worker rewrite all tests.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
@@ -21,11 +24,13 @@ help:
 	@echo "make bench         the benchmarks, printed with the machine"
 
 # What is installed is what the lock names, file by file; the project comes last and brings nothing along.
+# Pip compiles bytecode on one core, that of others' tests too; templates that are no Python may fail to compile.
 $(VENV)/.made: pyproject.toml reproduction/pyproject.toml constraints.txt requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e ./reproduction
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests|mypy|mypyc)/' $(VENV)/lib || true
 	@touch $@
 
 demo: $(VENV)/.made
