@@ -8,7 +8,7 @@ WORKERS ?= auto
 # Bytecode is kept: hundreds of processes would compile the same sources, and each worker rewrite all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
+.PHONY: help announce demo test lint types kernels unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
@@ -39,7 +39,7 @@ demo: $(VENV)/.made
 
 # Types and wheels keep one core busy each, and wait for disks and networks; tests of speed run alone.
 test: announce lint
-	@$(MAKE) --no-print-directory -j3 types wheel coverage
+	@$(MAKE) --no-print-directory -j4 types kernels wheel coverage
 	@$(MAKE) --no-print-directory unit
 
 announce:
@@ -51,6 +51,15 @@ lint: $(VENV)/.made
 
 types: $(VENV)/.made
 	$(BIN)/mypy
+
+# What takes longest to compile: two workers that begin at once would each compile it.
+KERNELS := tests/cli/test_cli_roles.py::test_nothing_unassigned_is_published \
+	tests/cli/test_cli_roles.py::test_numbers_are_rounded_to_multiples \
+	tests/cli/test_cli_odd_cells.py::test_odd_cells_end_with_a_documented_status \
+	tests/cli/test_cli_verified.py::test_each_kind_of_file_has_a_page \
+	tests/audits/test_hierarchy_privacy.py::test_releases_with_half_the_sensitivity_are_refused
+kernels: $(VENV)/.made
+	$(BIN)/pytest -q -n 0 -p no:randomly $(KERNELS)
 
 # Tests start hundreds of processes; where Python may write no bytecode, each would compile the sources again.
 unit: $(VENV)/.made

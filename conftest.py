@@ -44,9 +44,16 @@ PAGES = PythonCodeBlockParser(doctest_optionflags=FLAGS)
 OTHER_BITS = os.environ.get("DISCREET_TEST_BITS", "")
 """Draws of another run: what is wanted of it is to find what no one has seen yet."""
 
+EXAMPLES = int(os.environ.get("DISCREET_TEST_EXAMPLES", "100"))
+"""Draws of a property that states no number of its own; fewer where only the branches that run are looked at."""
+
 # A shared machine is slow at times: that is no failure of a law.
 hypothesis.settings.register_profile(
-    "discreet", deadline=None, print_blob=True, derandomize=not OTHER_BITS
+    "discreet",
+    deadline=None,
+    print_blob=True,
+    derandomize=not OTHER_BITS,
+    max_examples=EXAMPLES,
 )
 hypothesis.settings.load_profile("discreet")
 

@@ -55,6 +55,7 @@ def measure(folder: Path) -> dict[str, Any]:
         **os.environ,
         "COVERAGE_FILE": str(folder / "data"),
         "NUMBA_DISABLE_JIT": "1",
+        "DISCREET_TEST_EXAMPLES": "20",
         "PYTHONPATH": str(ROOT / "src"),
     }
     # Other files run without being traced.
