@@ -5,7 +5,10 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
+# Bytecode is kept: hundreds of processes would compile the same sources, and each worker rewrite all tests.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help announce demo test lint types kernels unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
@@ -21,11 +24,13 @@ help:
 	@echo "make bench         the benchmarks, printed with the machine"
 
 # What is installed is what the lock names, file by file; the project comes last and brings nothing along.
+# Pip compiles bytecode on one core, that of others' tests too; templates that are no Python may fail to compile.
 $(VENV)/.made: pyproject.toml reproduction/pyproject.toml constraints.txt requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e ./reproduction
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests|mypy|mypyc)/' $(VENV)/lib || true
 	@touch $@
 
 demo: $(VENV)/.made
@@ -34,7 +39,7 @@ demo: $(VENV)/.made
 
 # Types and wheels keep one core busy each, and wait for disks and networks; tests of speed run alone.
 test: announce lint
-	@$(MAKE) --no-print-directory -j3 types wheel coverage
+	@$(MAKE) --no-print-directory -j4 types kernels wheel coverage
 	@$(MAKE) --no-print-directory unit
 
 announce:
@@ -46,6 +51,15 @@ lint: $(VENV)/.made
 
 types: $(VENV)/.made
 	$(BIN)/mypy
+
+# What takes longest to compile: two workers that begin at once would each compile it.
+KERNELS := tests/cli/test_cli_roles.py::test_nothing_unassigned_is_published \
+	tests/cli/test_cli_roles.py::test_numbers_are_rounded_to_multiples \
+	tests/cli/test_cli_odd_cells.py::test_odd_cells_end_with_a_documented_status \
+	tests/cli/test_cli_verified.py::test_each_kind_of_file_has_a_page \
+	tests/audits/test_hierarchy_privacy.py::test_releases_with_half_the_sensitivity_are_refused
+kernels: $(VENV)/.made
+	$(BIN)/pytest -q -n 0 -p no:randomly $(KERNELS)
 
 # Tests start hundreds of processes; where Python may write no bytecode, each would compile the sources again.
 unit: $(VENV)/.made

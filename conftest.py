@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import gc
 import importlib
 import os
 import random
@@ -43,9 +44,16 @@ PAGES = PythonCodeBlockParser(doctest_optionflags=FLAGS)
 OTHER_BITS = os.environ.get("DISCREET_TEST_BITS", "")
 """Draws of another run: what is wanted of it is to find what no one has seen yet."""
 
+EXAMPLES = int(os.environ.get("DISCREET_TEST_EXAMPLES", "100"))
+"""Draws of a property that states no number of its own; fewer where only the branches that run are looked at."""
+
 # A shared machine is slow at times: that is no failure of a law.
 hypothesis.settings.register_profile(
-    "discreet", deadline=None, print_blob=True, derandomize=not OTHER_BITS
+    "discreet",
+    deadline=None,
+    print_blob=True,
+    derandomize=not OTHER_BITS,
+    max_examples=EXAMPLES,
 )
 hypothesis.settings.load_profile("discreet")
 
@@ -92,6 +100,16 @@ def _write_in_memory(folder: Path = Path("/dev/shm")) -> None:  # noqa: S108 - i
         os.environ["TMPDIR"] = str(folder)
         # What was asked for before is kept there.
         tempfile.tempdir = None
+
+
+# Tests and modules stay: looking for circles among them, again and again, is a quarter of the time of collecting.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for circles among what tests make, and no more among the tests themselves."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_configure() -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
+from discreet.metricdp import Problem
 from discreet.metricdp.part import PartLimits, WholeProblem
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp import Problem
+    from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp.part import Method
+
+
+def matrix_of(
+    method: Method, space: MetricSpace, epsilon: str, *, reports: list[int] | None = None
+) -> NDArray[np.float64]:
+    """Return the matrix of a method that loses distance, with constraints of all pairs."""
+    problem = Problem(space, utility_loss="distance", reports=reports)
+    return baseline_matrix(method, problem, space.adjacency(), Fraction(epsilon))
 
 
 def baseline_matrix(

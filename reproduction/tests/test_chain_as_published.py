@@ -12,14 +12,7 @@ from discreet import InvalidProblemError, PureDP, Tree, Unproven, ZeroConcentrat
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy import GroupSizes, diagnose, release, reproduce
 from discreet.hierarchy.methods.m_c_ch import Chain
-
-EXAMPLE = Tree.from_paths([("GA",), ("NY",)], root="US")
-TREES = [
-    Tree.from_paths([("only",)]),
-    EXAMPLE,
-    Tree.from_paths([("a", "x"), ("a", "y"), ("b", "z")]),
-    Tree.from_paths([("a", "b", "c"), ("a", "d", "e"), ("f", "g", "h"), ("f", "g", "i")]),
-]
+from hierarchy.test_chain import TREES
 
 
 @pytest.mark.parametrize(

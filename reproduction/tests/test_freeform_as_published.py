@@ -12,7 +12,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods import UNPROVEN
 from discreet.kanonymity.methods.subsets import SubsetProgram
-from discreet.kanonymity.problem import Problem
 from discreet_reproduction.kanonymity.as_published import doka
 from discreet_reproduction.kanonymity.as_published.doka import (
     DokaGreedy,
@@ -21,13 +20,7 @@ from discreet_reproduction.kanonymity.as_published.doka import (
 )
 from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
 from kanonymity.tables import fars, mixed, numeric
-
-
-def pair_loss(problem: Problem, i: int, j: int) -> float:
-    """What one row of the class of two rows costs."""
-    labels = np.full(problem.n, -1)
-    labels[[i, j]] = 0
-    return float(problem.boxes(labels).costs.sum())
+from kanonymity.test_kanonymity_baselines import pair_loss
 
 
 @pytest.mark.parametrize("method", [DokaGreedy(), DokaSortGreedy(), DokaHungarian()], ids=repr)

@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 from cli.commands import say
+from forger.doors import PLAIN as COLUMNS
+from forger.doors import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,17 +25,9 @@ BIRD = "Kanari"
 DAYS = 47_114_711
 """In cells that hold durations: long, since four digits stand in some loss of sixteen by chance."""
 
-ROWS = 24
-PLAIN: dict[str, list[Any]] = {
-    "age": [20 + i % 4 for i in range(ROWS)],
-    "sex": ["FM"[i % 2] for i in range(ROWS)],
-    "zip": [f"10{i % 3}" for i in range(ROWS)],
-    "client": [f"c{i % 5}" for i in range(ROWS)],
-    "candidate": ["F", "M"] * (ROWS // 2),
-}
-"""The columns that the commands name."""
-
 OPAQUE = ("age", "sex", "zip", "client", "candidate")
+PLAIN = {name: COLUMNS[name] for name in OPAQUE}
+"""The columns that the commands name."""
 
 
 def parquet(columns: dict[str, Any]) -> bytes:

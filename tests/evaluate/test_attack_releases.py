@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits, UniformSource, as_bits, discrete_laplaces
 from discreet.core.tree import Tree
 from discreet.evaluate.attack import membership, reconstruction
-from discreet.evaluate.attack.finding import DEFAULT_FAILURE
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.attack.membership import attack_membership, membership_limit
 from discreet.evaluate.attack.reconstruction import (
     attack_levels,
@@ -23,6 +24,7 @@ from discreet.evaluate.attack.reconstruction import (
     fit_levels,
 )
 from discreet.evaluate.attack.request import AttackRequest
+from discreet.evaluate.intervals import Estimate
 from discreet.evaluate.simulate.attacks import attack_counts
 from discreet.hierarchy.measure import Measured, measure, truth
 from discreet.hierarchy.problem import GroupSizes
@@ -247,17 +249,16 @@ def test_trials_and_failure_are_those_of_every_attack_on_counts(
     monkeypatch: pytest.MonkeyPatch, failure: float, used: float
 ) -> None:
     given: list[tuple[int, float]] = []
-    for module, name in (
-        (reconstruction, "attack_repeated_counts"),
-        (reconstruction, "attack_levels"),
-        (membership, "attack_membership"),
-    ):
-        run = getattr(module, name)
+    found = Finding("a", "b", Estimate.computed(1.0), Estimate.computed(0.5))
 
-        def noted(*args: Any, run: Any = run, **more: Any) -> Any:
-            given.append((more["trials"], more["failure"]))
-            return run(*args, **more)
+    def noted(answer: object, *_: object, **more: Any) -> object:
+        given.append((more["trials"], more["failure"]))
+        return answer
 
-        monkeypatch.setattr(module, name, noted)
-    attack_counts(AttackRequest("hierarchy", epsilon="1", trials=40, failure=failure))
+    answers: dict[str, object] = {"attack_repeated_counts": [found], "attack_levels": [found]}
+    for name, answer in answers.items():
+        monkeypatch.setattr(reconstruction, name, partial(noted, answer))
+    monkeypatch.setattr(membership, "attack_membership", partial(noted, found))
+    attacked = attack_counts(AttackRequest("hierarchy", epsilon="1", trials=40, failure=failure))
     assert given == [(40, used), (40, failure), (40, used)]
+    assert attacked.findings == (found,) * 3

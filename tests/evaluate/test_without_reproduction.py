@@ -22,6 +22,15 @@ BLOCKED = (
 )
 """A process that begins so has no `discreet_reproduction`."""
 RUN = "from discreet.cli.app import run\nsys.exit(run(sys.argv[1:]))\n"
+EACH = """
+import io, json
+from contextlib import redirect_stderr, redirect_stdout
+from discreet.cli.app import run
+for arguments in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as text, redirect_stderr(io.StringIO()) as message:
+        status = run(arguments)
+    print(json.dumps([status, text.getvalue(), message.getvalue()]))
+"""
 
 
 def blocked(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -33,6 +42,15 @@ def blocked(code: str, *arguments: str, folder: Path) -> subprocess.CompletedPro
         check=False,
         cwd=folder,
     )
+
+
+def told(folder: Path, asked: list[tuple[str, ...]]) -> list[tuple[int, str, str]]:
+    """Run commands one after the other in such a process; return their statuses and texts."""
+    done = blocked(EACH, json.dumps(asked), folder=folder)
+    assert done.returncode == 0, done.stderr
+    answers = [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    assert len(answers) == len(asked)
+    return answers
 
 
 def test_published_methods_and_the_published_mode_say_how_to_install_them(tmp_path: Path) -> None:
@@ -48,18 +66,8 @@ def test_published_methods_and_the_published_mode_say_how_to_install_them(tmp_pa
         for method in PUBLISHED_AUDITS.get(target, {"m-c-ch": ""})
     ]
     asked.append(("attack", "lrgeo", "--mode", "published"))
-    script = (
-        "import io, json\nfrom contextlib import redirect_stderr\nfrom discreet.cli.app import run\n"
-        "for arguments in json.loads(sys.argv[1]):\n"
-        "    with redirect_stderr(io.StringIO()) as text:\n"
-        "        status = run(arguments)\n"
-        "    print(json.dumps([status, text.getvalue()]))\n"
-    )
-    done = blocked(script, json.dumps(asked), folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == len(asked) == 11
-    for arguments, (status, message) in zip(asked, answers, strict=True):
+    assert len(asked) == 11
+    for arguments, (status, _, message) in zip(asked, told(tmp_path, asked), strict=True):
         option, name = arguments[2:4]
         assert status == 2, arguments
         assert message.startswith(f"discreet: {option}: expected the distribution that has "), (
@@ -69,9 +77,8 @@ def test_published_methods_and_the_published_mode_say_how_to_install_them(tmp_pa
         assert f"'{name}', which is not installed" in message
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_judges_work_without_the_distribution(tmp_path: Path) -> None:
+    asked: list[tuple[str, ...]] = [
         ("audit", "hierarchy", "--method", "m-c-dp", "--epsilon", "1"),
         ("audit", "kanonymity", "-k", "3"),
         ("audit", "lrgeo", "--epsilon", "1"),
@@ -81,13 +88,10 @@ def test_published_methods_and_the_published_mode_say_how_to_install_them(tmp_pa
         ("attack", "lrgeo", "--mode", "sound", "--trials", "8"),
         ("attack", "metricdp", "--epsilon", "1", "--trials", "40"),
         ("demo", "--help"),
-    ],
-    ids=" ".join,
-)
-def test_judges_work_without_the_distribution(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    done = blocked(RUN, *arguments, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    ]
+    for arguments, (status, text, message) in zip(asked, told(tmp_path, asked), strict=True):
+        assert status == 0, (arguments, message)
+        assert text, arguments
 
 
 @pytest.mark.slow

@@ -55,9 +55,20 @@ def measure(folder: Path) -> dict[str, Any]:
         **os.environ,
         "COVERAGE_FILE": str(folder / "data"),
         "NUMBA_DISABLE_JIT": "1",
+        "DISCREET_TEST_EXAMPLES": "20",
         "PYTHONPATH": str(ROOT / "src"),
     }
-    run = ["run", "--branch", "--parallel-mode", f"--source={SOURCE}", "-m", "pytest", "-q"]
+    # Other files run without being traced.
+    measured_files = ",".join(str(ROOT / name) for name in trusted_base())
+    run = [
+        "run",
+        "--branch",
+        "--parallel-mode",
+        f"--include={measured_files}",
+        "-m",
+        "pytest",
+        "-q",
+    ]
     options = ["-m", LEFT_OUT, "-p", "no:xdist", "-p", "no:cacheprovider"]
     hands = deal(test_files(), os.cpu_count() or 1)
     if not hands:

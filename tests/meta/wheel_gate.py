@@ -14,7 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".wheel-venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-PIP = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+# Python compiles what it imports: most modules of what the library needs are never loaded here.
+OPTIONS = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+PIP = [sys.executable, "-m", "pip", "--python", str(BIN / "python"), "install", *OPTIONS]
 HINT = 'the command line needs: pip install "'
 
 IMPORTS = """
@@ -125,7 +127,7 @@ def build(source: Path, folder: Path) -> Path:
 def install(wheel: Path) -> None:
     """Make the environment anew and install the wheel alone."""
     shutil.rmtree(VENV, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(VENV)], check=True)
     subprocess.run([*PIP, "-c", str(ROOT / "constraints.txt"), str(wheel)], check=True)
 
 

@@ -33,7 +33,7 @@ from discreet.metricdp.methods.hub import TailsAndHub
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.part import Candidate, PartLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
-from unrepaired import baseline_matrix
+from unrepaired import baseline_matrix, matrix_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,17 +41,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part
 
 GRID = MetricSpace.grid(3, 4, cell=1, unit="km")
-
-
-def matrix_of(
-    method: Exponential | PlanarLaplace,
-    space: MetricSpace,
-    epsilon: str,
-    *,
-    reports: list[int] | None = None,
-) -> NDArray[np.float64]:
-    problem = Problem(space, utility_loss="distance", reports=reports)
-    return baseline_matrix(method, problem, space.adjacency(), Fraction(epsilon))
 
 
 def most_nats_per_unit(matrix: NDArray[np.float64], space: MetricSpace) -> float:

@@ -11,9 +11,9 @@ import pytest
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Kernel, Problem
-from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods.direct import Direct
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from metricdp.test_decomposition import loss, proven
 
 LIMITS = PartLimits()
 
@@ -28,16 +28,6 @@ def solved(part: Part) -> Candidate:
     found = Kernel().solve(part, LIMITS)
     assert found is not None
     return found
-
-
-def loss(part: Part, found: Candidate) -> float:
-    assert found.matrix is not None
-    return float((part.cost * found.matrix).sum())
-
-
-def proven(part: Part, found: Candidate) -> float:
-    assert found.multipliers is not None
-    return lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", 1, 10, 40])

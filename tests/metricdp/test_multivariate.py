@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
@@ -15,22 +14,12 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import PlanarLaplace, Problem, design
 from discreet.metricdp.methods.multivariate import MultivariateLaplace, _directions
 from discreet.metricdp.part import Part, PartLimits
-from unrepaired import baseline_matrix
-
-
-def raw(
-    method: MultivariateLaplace | PlanarLaplace,
-    space: MetricSpace,
-    epsilon: str,
-    reports: list[int] | None = None,
-) -> NDArray[np.float64]:
-    problem = Problem(space, utility_loss="distance", reports=reports)
-    return baseline_matrix(method, problem, space.adjacency(), Fraction(epsilon))
+from unrepaired import matrix_of
 
 
 def test_on_a_line_it_is_the_laplace_distribution() -> None:
     space = MetricSpace.from_points([[0.0], [1.0], [3.0]], unit="1")
-    matrix = raw(MultivariateLaplace(), space, "2")
+    matrix = matrix_of(MultivariateLaplace(), space, "2")
     # From 0: cells end at 0.5 and 2.
     far, middle = math.exp(-2 * 2) / 2, math.exp(-2 * 0.5) / 2
     assert matrix[0].tolist() == pytest.approx([1 - middle, middle - far, far], abs=1e-14)
@@ -43,8 +32,8 @@ def test_on_a_line_it_is_the_laplace_distribution() -> None:
 def test_in_the_plane_it_is_near_the_integrated_cells(epsilon: str) -> None:
     points = np.random.default_rng(3).random((12, 2)) * 4
     space = MetricSpace.from_points(points, unit="1")
-    estimate = raw(MultivariateLaplace(1024), space, epsilon, [0, 1, 2, 5, 7, 11])
-    exact = raw(PlanarLaplace(), space, epsilon, [0, 1, 2, 5, 7, 11])
+    estimate = matrix_of(MultivariateLaplace(1024), space, epsilon, reports=[0, 1, 2, 5, 7, 11])
+    exact = matrix_of(PlanarLaplace(), space, epsilon, reports=[0, 1, 2, 5, 7, 11])
     assert np.abs(estimate.sum(axis=1) - 1).max() < 1e-12
     assert np.abs(estimate - exact).max() < 2e-3
 
@@ -53,7 +42,7 @@ def test_in_more_dimensions_it_agrees_with_its_simulation() -> None:
     rng = np.random.default_rng(7)
     points = rng.normal(size=(8, 5))
     space = MetricSpace.from_points(points, unit="1")
-    matrix = raw(MultivariateLaplace(4096), space, "3")
+    matrix = matrix_of(MultivariateLaplace(4096), space, "3")
     draws = 200_000
     direction = rng.normal(size=(draws, 5))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
@@ -97,7 +86,7 @@ def test_it_needs_euclidean_distances(metric: str) -> None:
     unit = "rad" if metric == "angular" else "1"
     space = MetricSpace.from_points([[0.1, 0.2], [0.3, 0.1]], metric=metric, unit=unit)
     with pytest.raises(InvalidProblemError, match="method: expected one that applies"):
-        raw(MultivariateLaplace(), space, "1")
+        matrix_of(MultivariateLaplace(), space, "1")
 
 
 def test_a_part_made_by_hand_has_no_points() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 from cli.hostile import on_mars, swollen
+from cli.test_cli_bad_tables import NAME, TEXT, WHOLE, _parquet
 from discreet.studio.reading import LIMITS
 from discreet.tables import parsing
 from studio.asking import Browser, opened
@@ -16,22 +16,7 @@ from studio.asking import Browser, opened
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAME = "Schmidt"
-"""Stands in the rows; no sentence may hold it."""
-
-ROWS = [(20 + i % 40, "FM"[i % 2], f"{1000 + i % 7}", NAME) for i in range(30)]
-TEXT = "age,sex,zip,disease\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
-
-
-def _parquet(table: pl.DataFrame) -> bytes:
-    file = io.BytesIO()
-    table.write_parquet(file)
-    return file.getvalue()
-
-
 LATE = pl.Series([2**31 - 1], dtype=pl.Int32).cast(pl.Date)
-
-WHOLE = _parquet(pl.read_csv(io.StringIO(TEXT)))
 
 BAD: dict[str, tuple[bytes, str]] = {
     "empty.csv": (b"", "got empty.csv, which is empty"),

@@ -11,6 +11,8 @@ import numpy as np
 from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.cell_counts import CellCounts
+from discreet.hierarchy.contingency.estimates import estimate
+from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from trees import tree_of
@@ -139,3 +141,26 @@ def dense(measured: MeasuredTables) -> tuple[list[Fraction], list[list[Fraction]
 def unit_questions(domain: Domain, marginal: Any) -> NDArray[Any]:
     """Ask for every entry of a marginal."""
     return np.eye(domain.size_of(marginal), dtype=np.int64).astype(object)
+
+
+def compare_with_dense(measured: MeasuredTables, variance: Any, *, with_noise: bool) -> None:
+    """Compare values, and by ``variance(fit, question, weights)`` noise, of each cell of each region, exactly."""
+    tree, domain = measured.frame.tree, measured.frame.domain
+    cells, inverse = dense(measured)
+    fit, rounded = ExactFit(measured, domain.full, kind="best"), ExactFit(measured, domain.full)
+    questions, nodes = unit_questions(domain, domain.full), np.arange(tree.n)
+    found, near = fit.answers(questions, nodes), rounded.answers(questions, nodes)
+    below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64)).astype(bool)
+    for node in range(tree.n):
+        leaves = np.flatnonzero(below[node]).tolist()
+        for cell in range(domain.size):
+            held = [leaf * domain.size + cell for leaf in leaves]
+            assert found[node, cell] == sum(cells[one] for one in held)
+            if with_noise:
+                expected = sum(inverse[a][b] for a in held for b in held)
+                assert variance(fit, questions[cell], {node: 1}) == expected
+                # Weights that were rounded are no longer the best.
+                more = variance(rounded, questions[cell], {node: 1})
+                assert expected <= more <= expected * (1 + Fraction(1, 10**9))
+    assert max(abs(float(one)) for one in (near - found).reshape(-1)) < 1e-7
+    assert np.abs(estimate(measured) - found.astype(np.float64)).max() < 1e-7

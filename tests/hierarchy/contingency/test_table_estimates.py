@@ -27,6 +27,7 @@ from hierarchy.contingency.made_tables import (
     RAGGED,
     REPLACED,
     SEX_AGE,
+    compare_with_dense,
     dense,
     frame_of,
     random_case,
@@ -37,30 +38,11 @@ CASES = 500
 
 
 def check_case(seed: int) -> None:
-    """Compare values and variances of every entry of the cells, exactly."""
-    measured = random_case(np.random.default_rng(seed))
-    frame = measured.frame
-    tree, domain = frame.tree, frame.domain
-    cells, inverse = dense(measured)
-    fit, rounded = ExactFit(measured, domain.full, kind="best"), ExactFit(measured, domain.full)
-    questions, nodes = unit_questions(domain, domain.full), np.arange(tree.n)
-    found = fit.answers(questions, nodes)
-    below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64)).astype(bool)
-    for node in range(tree.n):
-        leaves = np.flatnonzero(below[node]).tolist()
-        for cell in range(domain.size):
-            held = [leaf * domain.size + cell for leaf in leaves]
-            assert found[node, cell] == sum(cells[one] for one in held)
-            if seed % 5 == 0:
-                expected = sum(inverse[a][b] for a in held for b in held)
-                assert noise_of_answer(fit, questions[cell], {node: 1}).variance == expected
-                # Weights that were rounded are no longer the best.
-                more = noise_of_answer(rounded, questions[cell], {node: 1}).variance
-                assert expected <= more <= expected * (1 + Fraction(1, 10**9))
-    whole = estimate(measured)
-    assert np.abs(whole - found.astype(np.float64)).max() < 1e-7
-    near = rounded.answers(questions, nodes) - found
-    assert max(abs(float(one)) for one in near.reshape(-1)) < 1e-7
+    compare_with_dense(
+        random_case(np.random.default_rng(seed)),
+        lambda *given: noise_of_answer(*given).variance,
+        with_noise=seed % 5 == 0,
+    )
 
 
 @pytest.mark.parametrize(

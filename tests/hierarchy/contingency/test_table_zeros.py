@@ -28,6 +28,7 @@ from hierarchy.contingency.made_tables import (
     PAIR,
     RAGGED,
     REPLACED,
+    compare_with_dense,
     dense,
     frame_of,
     random_case,
@@ -60,30 +61,14 @@ def kept_of(guarantee: Any, seed: int = 1) -> MeasuredTables:
 
 
 def check_case(seed: int) -> None:
-    """Compare values and variances of every cell of every region, exactly."""
     generator = np.random.default_rng(seed)
     measured = random_case(generator)
     frame = replace(measured.frame, domain=random_zeros(generator, measured.frame.domain))
-    measured = replace(measured, frame=frame)
-    tree, domain = frame.tree, frame.domain
-    cells, inverse = dense(measured)
-    fit, rounded = ExactFit(measured, domain.full, kind="best"), ExactFit(measured, domain.full)
-    questions, nodes = unit_questions(domain, domain.full), np.arange(tree.n)
-    found, near = fit.answers(questions, nodes), rounded.answers(questions, nodes)
-    below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64)).astype(bool)
-    for node in range(tree.n):
-        leaves = np.flatnonzero(below[node]).tolist()
-        for cell in range(domain.size):
-            held = [leaf * domain.size + cell for leaf in leaves]
-            assert found[node, cell] == sum(cells[one] for one in held)
-            if seed % 5 == 0:
-                expected = sum(inverse[a][b] for a in held for b in held)
-                assert Widths(fit, Fraction(19, 20)).of(questions[cell], {node: 1})[0] == expected
-                more = Widths(rounded, Fraction(19, 20)).of(questions[cell], {node: 1})[0]
-                # Weights that were rounded are no longer the best.
-                assert expected <= more <= expected * (1 + Fraction(1, 10**9))
-    assert max(abs(float(one)) for one in (near - found).reshape(-1)) < 1e-7
-    assert np.abs(estimate(measured) - found.astype(np.float64)).max() < 1e-7
+    compare_with_dense(
+        replace(measured, frame=frame),
+        lambda fit, *given: Widths(fit, Fraction(19, 20)).of(*given)[0],
+        with_noise=seed % 5 == 0,
+    )
 
 
 @pytest.mark.parametrize(

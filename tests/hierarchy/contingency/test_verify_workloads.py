@@ -62,6 +62,7 @@ def chance(seed: int) -> Random:
     return Random(seed)  # noqa: S311 - instances of a test
 
 
+@pytest.mark.jit
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOSSES)), st.sampled_from([ADDED, REPLACED]))
 def test_the_loss_is_that_of_dense_matrices_and_the_bound_below_it(
@@ -120,6 +121,7 @@ def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at:
     assert proved.most <= proved.linear * 1.02
 
 
+@pytest.mark.jit
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10**6),
@@ -187,6 +189,7 @@ def test_likeness_of_pairs_tightens_the_bound_of_two_way_tables() -> None:
     assert proved.most <= 1.15 * proved.linear
 
 
+@pytest.mark.jit
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6),
@@ -214,6 +217,7 @@ def test_no_asked_table_is_noisier_than_naive_noise_by_default(
             assert one.worst <= one.naive * (1 + 2e-3), one
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_default_is_searched_within_its_constraint_where_regions_differ(seed: int) -> None:
     """Where no searched shares were accepted, equal parts lost 1.57 times the bound."""
@@ -233,6 +237,7 @@ def test_the_default_is_searched_within_its_constraint_where_regions_differ(seed
     assert made.proved.most <= 1.2 * made.proved.linear
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("loss", [None, "worst"])
 @pytest.mark.parametrize("sizes", [(2, 1), (90, 3, 3, 4), tuple(range(1, 11))])
 def test_laplace_shares_lose_at_most_what_each_start_gives(
@@ -271,6 +276,7 @@ def test_laplace_shares_lose_at_most_what_each_start_gives(
     assert found <= min(least) * 1.01
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize(
     "regions",
     [

@@ -149,7 +149,7 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     ``children`` and ``offsets`` are ``(nodes + 1,)``, as of :func:`_bend`; the prices, values and slopes are written.
     """
     for s in range(len(ys)):
-        _, price, value, slope = _bend(children, offsets, ys[s], weights, 0)
+        _, price, value, slope = _bend(children, offsets, ys[s], weights, int(np.int64(0)))
         if children[0] == children[1]:
             prices[s, 0], values[s, 0], slopes[s, 0] = price[0], 0.0, slope[0]
             continue
@@ -171,7 +171,7 @@ def flows_at(
     `prices`, `values` and `slopes` ``(sizes, bends)`` are as :func:`bends` wrote them. A bisection a size.
     """
     for s in range(len(prices)):
-        j = _last(prices[s], 0, prices.shape[1], p)
+        j = _last(prices[s], int(np.int64(0)), prices.shape[1], p)
         out[s] = 0.0
         if j >= 0:
             out[s] = values[s, j] + slopes[s, j] * (p - prices[s, j])
@@ -334,7 +334,7 @@ def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             skip = min(max(0, center[r] - half - least), m)
             count = min(width, m - skip)
             if count:
-                select(buffer, 0, m, skip)
+                select(buffer, int(np.int64(0)), m, skip)
                 select(buffer, skip, m, skip + count - 1)
                 buffer[skip : skip + count].sort()
             for i in range(count):
@@ -409,7 +409,7 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
                 for c in range(first, stop):
                     x[c] = low[c]
                 continue
-            select(buffer, 0, m, take - 1)
+            select(buffer, int(np.int64(0)), m, take - 1)
             last, ties = buffer[take - 1], take
             for i in range(take):
                 ties -= buffer[i] < last

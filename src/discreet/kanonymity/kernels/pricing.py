@@ -215,7 +215,7 @@ def _open(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     R.top[:] = -np.inf
     for at in range(count):
         _insert(R.top, room, pi[R.rows[d, at]])
-    n_open = 0
+    n_open = int(np.int64(0))
     for at in range(count):
         row, cost = R.rows[d, at], R.cost[d, at]
         # With the row itself among the largest the bound is looser, and valid.
@@ -261,17 +261,17 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     largest = 2 * k - 1
     depth_of, size_of = np.empty(largest, dtype=np.int64), np.empty(largest, dtype=np.int64)
     paid, reduced = np.empty(largest), np.empty(len(F.costs))
-    written = 0
+    written, root_depth = 0, int(np.int64(0))
     for place in range(first, stop):
-        root = order[place]
+        root = int(np.int64(order[place]))
         begin, limit, best, boxes = written, below, below, 0
-        _add(A, R, 0, root)
+        _add(A, R, root_depth, root)
         paid[0] = pi[root]
         count = n - place - 1
         for at in range(count):
             R.rows[0, at] = order[place + 1 + at]
             R.cost[0, at] = apart[root, order[place + 1 + at]]
-        size_of[0] = _open(R, pi, 0, count, paid[0], limit)
+        size_of[0] = _open(R, pi, root_depth, count, paid[0], limit)
         depth_of[0] = 0
         d = 0
         while d >= 0:
@@ -288,7 +288,7 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             depth_of[d] += 1
             if R.bound[d, at] >= limit:
                 continue
-            row, cost = R.rows[d, at], R.cost[d, at]
+            row, cost = int(np.int64(R.rows[d, at])), R.cost[d, at]
             boxes += 1
             total = paid[d] + pi[row]
             size = d + 2

@@ -305,7 +305,7 @@ def descend_below(  # noqa: PLR0917 - as above
     if L.opens[L.start[0]] == WHOLE:
         # There is one listed cell, and its own column is open.
         bits, cost = 0, 0
-    size, total, most, last = 0, 0, 0, np.int64(-1)
+    size, total, most, last = int(np.int64(0)), 0, 0, np.int64(-1)
     for at in range(len(rows)):
         x = rows[at]
         size += int(keys[x] >> bits != last)

@@ -69,7 +69,7 @@ def _greedy(
     while n:
         n -= 1
         begin, end = stack[n, 0], stack[n, 1]
-        ranked = rank_splits(T, begin, end, U, most, R.scratch, IN_TRIALS)
+        ranked = rank_splits(T, begin, end, U, most, R.scratch, int(np.int64(IN_TRIALS)))
         cost = (end - begin) * R.scratch.whole[0]
         groups = _take(T, begin, end, IN_TRIALS, ranked, U.k, R, R.ends)
         if not groups:
@@ -149,7 +149,7 @@ def split_nodes(
         looked += size
         tries = max(1, U.trials * int(size <= U.trial_rows))
         listed = len(T.columns.kind) if demanded else tries
-        ranked = rank_splits(T, begin, end, U, listed, R.scratch, TRIED)
+        ranked = rank_splits(T, begin, end, U, listed, R.scratch, int(np.int64(TRIED)))
         if tries > 1 and ranked > 1:
             looked += 10 * tries * size
             groups = _split_by_trials(T, begin, end, ranked, U, R)

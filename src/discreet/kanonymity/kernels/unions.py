@@ -101,7 +101,7 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     picked[0], n_picked = c, int(np.int64(1))
     if S.size[c] == 0 or S.size[c] > most_rows:
         return 0, 0
-    n = _chain(S, c, union, 0)
+    n = _chain(S, c, union, int(np.int64(0)))
     for _ in range(4 * most_classes):
         if n_picked == most_classes:
             break
