@@ -149,14 +149,6 @@ def test_nonsense_is_refused_by_name(field: str, given: dict[str, Any], says: st
         problem(**given)
 
 
-@pytest.mark.parametrize("loss", ["distance", "euclidean"])
-def test_a_table_of_losses_too_large_for_memory_is_refused_before_it_is_made(loss: str) -> None:
-    space = MetricSpace.from_points(np.arange(200_000.0).reshape(-1, 2), unit="km")
-    with pytest.raises(InvalidProblemError, match="space: expected at most 5,120 secrets, or few"):
-        Problem(space, utility_loss=loss)
-    assert Problem(space, utility_loss=loss, reports=[0, 7]).n_reports == 2
-
-
 def test_a_prior_is_taken_within_rounding() -> None:
     assert problem(prior=[0.5, 0.5 + 1e-12, 0, 0, 0, 0]).prior[1] == 0.5 + 1e-12
 

@@ -89,6 +89,9 @@ class Problem:
     >>> Problem(problem.space, utility_loss="euclidean", prior=[0.5, 0.5, 0.5])
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: prior: expected probabilities that sum to 1, got a sum off by 0.5
+    >>> Problem(MetricSpace.grid(100, 1000, cell=1, unit="km"), utility_loss="distance")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: space: expected at most 5,120 secrets or few reports, got 100,000
     """
 
     space: MetricSpace
@@ -112,10 +115,7 @@ class Problem:
         if isinstance(utility_loss, str):
             named = np.arange(n, dtype=np.int64) if named is None else named
             if n * len(named) > DENSE_LIMIT**2:
-                expected = (
-                    f"at most {DENSE_LIMIT:,} secrets, or few reports; tail_channel takes more"
-                )
-                raise InvalidProblemError("space", expected, f"{n:,}, {len(named):,} reports")
+                raise InvalidProblemError("space", "at most 5,120 secrets or few reports", f"{n:,}")
             loss = named_loss(space, utility_loss, np.arange(n), named)
         else:
             loss = _read_loss(utility_loss, n)
