@@ -158,3 +158,12 @@ def test_a_check_compares_numbers(value: Any) -> None:
 def test_integers_of_numpy_are_written_as_json() -> None:
     check = Check("a", np.int64(3), np.float64(1), exact=True)  # type: ignore[arg-type]
     assert json.loads(json.dumps(check.to_dict()))["passed"] is False
+
+
+def test_a_lower_bound_is_not_printed_higher_than_it_is() -> None:
+    checks = [
+        Check(name, 152.22205785, 152.22205786, exact=True) for name in ("lower bound", "loss")
+    ]
+    lower, loss = str(Certificate(tuple(checks))).splitlines()[1:]
+    assert "152.222" in lower
+    assert "152.223" in loss

@@ -349,7 +349,7 @@ def test_interrupting_hands_in_the_best_channel_so_far(monkeypatch: pytest.Monke
     assert isinstance(caught.value, Interrupted)
     assert caught.value.best is not None
     assert verify(caught.value.best, optimality=True).passed
-    assert caught.value.best.status == "limit reached"
+    assert caught.value.best.status == "interrupted"
     monkeypatch.setattr(Kernel, "solve", stops)
     with pytest.raises(Interrupted) as early:
         made(PROBLEM, "0.5")

@@ -167,7 +167,8 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "X,Y,...",
     )
     loss: str | None = option(
-        "What is small. Default: deviations, and no asked entry noisier than with independent noise.",
+        "What is small. Default: deviations, and no asked entry noisier than with independent noise, but for a "
+        "thousandth for cells and for rounding.",
         "|".join(LOSSES),
     )
     shrink: str | None = option(

@@ -13,12 +13,15 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.printed import at_most, one_line
+from discreet.core.printed import at_least, at_most, one_line
 from discreet.core.printed import count as count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Number = int | float | Fraction
 
@@ -239,12 +242,15 @@ def _row(check: Check) -> tuple[str, str, str, str, str, str]:
     exact = "yes" if check.exact else "no"
     # A certificate may have been read from a file, and a detail may quote one.
     name, detail = one_line(check.name), one_line(check.detail)
-    return name, _short(check.residual), _short(check.limit), exact, verdict, detail
+    # What is a lower bound must not be printed higher than it is.
+    rounded = at_least if name.startswith("lower bound") else at_most
+    residual, limit = (_short(one, rounded) for one in (check.residual, check.limit))
+    return name, residual, limit, exact, verdict, detail
 
 
-def _short(value: Number, *, max_digits: int = 40) -> str:
+def _short(value: Number, rounded: Callable[[Number], str], *, max_digits: int = 40) -> str:
     """Format a residual or a limit, an integer in at most so many digits."""
-    return one_line(value, max_digits) if isinstance(value, int) else at_most(value)
+    return one_line(value, max_digits) if isinstance(value, int) else rounded(value)
 
 
 def _plain(value: Number) -> int | float | str:

@@ -185,7 +185,8 @@ class Design(Generic[ProblemT, WitnessT]):
         Multipliers that prove `lower`, or ``None``.
     status
         ``"optimal"`` or ``"gap reached"`` when the target was met; ``"loss negligible"`` when the loss is so small
-        beside that of one constant report that a relative gap means nothing; ``"limit reached"`` otherwise.
+        beside that of one constant report that a relative gap means nothing; ``"interrupted"`` after Ctrl-C;
+        ``"limit reached"`` otherwise.
 
     Examples
     --------

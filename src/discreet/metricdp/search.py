@@ -254,6 +254,7 @@ class Search:
         self.states = [_State(part, self._close) for part in whole.parts]
         self.trace: list[str] = []
         self.short_of_time = self.forced = False
+        self.unfinished = "limit reached"
         self.verified: _Verified | None = None
         self.judged: set[tuple[ref[Candidate], ...]] = set()
         """Candidates, one for each part, whose channels were verified; they are not kept in memory for that."""
@@ -329,7 +330,8 @@ class Search:
 
     @property
     def best(self) -> MetricDesign:
-        """The best design so far; its candidates are repaired and verified first, until none with less loss is left."""
+        """The best design so far of a search that was interrupted; its candidates are repaired and verified first."""
+        self.unfinished = "interrupted"
         return self._outcome(self._verify_best())
 
     @property
@@ -562,9 +564,9 @@ class Search:
         return mark_verified(design)
 
     def _status(self) -> str:
-        """Return why the search may end: optimal, gap reached, loss negligible, or limit reached."""
+        """Return why the search ended: optimal, gap reached, loss negligible, limit reached, or interrupted."""
         if self._gap() <= _LIMITS.max_optimal_gap:
             return "optimal"
         if self._gap() <= self.limits.gap:
             return "gap reached"
-        return "loss negligible" if self.reached else "limit reached"
+        return "loss negligible" if self.reached else self.unfinished
