@@ -198,7 +198,8 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
     distance and the `gap` allows it, else one tile of all secrets. ``O(n k)``, and a spanner if all pairs are
     constrained.
     """
-    graph, costs, rate = priceable(edges, part.epsilon), near, part.rate
+    graph, rate = priceable(edges, part.epsilon), part.rate
+    costs: OrderedProgram | HubProgram = near
     stars, fine, reach = False, True, _TUNING.reach_nats
     if is_dense(graph):
         stars = not has_sparse_spanner(near.lengths)

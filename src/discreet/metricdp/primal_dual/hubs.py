@@ -75,8 +75,9 @@ class HubProgram:
         """Return the lengths of paths between the nodes ``i[t]`` and ``j[t]``, from those of their proxies."""
         leg = self.depth[self.proxies] - self.depth
         apart = self.near.source.between(self.proxies[i], self.proxies[j]) - leg[i] - leg[j]
-        # What is below the other has its proxy there, too.
-        return np.maximum(apart, np.abs(self.depth[i] - self.depth[j]))
+        # Of a node below the other the proxies may be nearer than that.
+        longest: NDArray[np.int64] = np.maximum(apart, np.abs(self.depth[i] - self.depth[j]))
+        return longest
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the costs of some nodes and reports, 0 for hubs."""
@@ -93,12 +94,12 @@ class HubProgram:
 
         near, nodes = self.near, len(self.depth)
         n, k = near.stated_cost.shape
-        nats: NDArray[np.float64] = self.rate * self.depth
+        nats = np.asarray(self.rate * self.depth, dtype=np.float64)
         growth = np.exp(np.abs(nats[prices.source] - nats[prices.target]))
         place = nodes * prices.report.astype(np.int64)
-        demand = np.bincount(place + prices.source, prices.value, nodes * k)
-        demand -= np.bincount(place + prices.target, growth * prices.value, nodes * k)
-        demand = demand.reshape(k, nodes)[:, :n]
+        added = np.bincount(place + prices.source, prices.value, nodes * k)
+        taken = np.bincount(place + prices.target, growth * prices.value, nodes * k)
+        demand = np.asarray(added - taken, dtype=np.float64).reshape(k, nodes)[:, :n]
         pairs = [np.empty(n * k, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         count = pair_demands(demand, self.order, self.first, nats, *pairs)
         return Multipliers(*(column[:count] for column in pairs)).relabel(near.secrets)

@@ -354,7 +354,7 @@ class TiledIterate:
             sums[tile.secrets] += tile.sums
             moved += tile.moved
         ahead = self.y + (sigma * self.row_weight * (self.row_sum_target - sums)).astype(np.float32)
-        change = np.clip(ahead, self.floor, self.cap) - self.y
+        change = np.minimum(np.maximum(ahead, self.floor), self.cap) - self.y
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
         dx, dl = moved.tolist()
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
