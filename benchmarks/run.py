@@ -69,8 +69,8 @@ ADULT = ["kanonymity_large.py", "kanonymity_workers.py", "kanonymity_plan.py"]
 BOTH = ["peers_mondrian.py"]
 """What takes Adult and the interpreter that has the peers."""
 
-APART = ["beside_peers.py"]
-"""What writes the picture of the README."""
+APART = ["beside_peers.py", "aim_on_mbi.py", "peers_aim.py"]
+"""What writes the picture of the README; and AIM on mbi 2, which needs an environment of its own."""
 
 
 def machine() -> str:

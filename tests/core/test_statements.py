@@ -713,7 +713,7 @@ def _(rng: Random, *, false: bool) -> Found:
     values = np.array([[rng.randint(-1, 6) for _ in range(2)] for _ in range(3)])
     measured = MeasuredTables(frame, {(0,): values}, scales, "laplace", guarantee)
     shaped = rng.random() < 0.5 and not false
-    made = whole(measured, look_below=shaped)
+    made = whole(measured, look_below=shaped, shaped=shaped)
     variance = float(variance_of(next(one for one in scales[(0,)] if one), "laplace"))
     # The root's estimate: its own measurement; where levels below count, and their sum with twice the variance.
     root = (2 * values[0] + values[1] + values[2]) / 3 if shaped else values[0]

@@ -278,6 +278,7 @@ def test_progress_and_trace_tell_the_story() -> None:
         "Cheap channels",
         "Bound by pairs",
         "Direct",
+        "final verification",
     ]
     assert told[0].upper is None
     assert told[0].gap is None

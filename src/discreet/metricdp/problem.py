@@ -17,7 +17,7 @@ from discreet.core.calls import explained_record
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
-from discreet.core.printed import at_most, estimate
+from discreet.core.printed import at_most, count, estimate
 from discreet.core.spaces.lengths import DENSE_LIMIT, LENGTHS_AT_ONCE
 from discreet.core.spaces.metric import MetricSpace
 
@@ -115,7 +115,7 @@ class Problem:
         if isinstance(utility_loss, str):
             named = np.arange(n, dtype=np.int64) if named is None else named
             if n * len(named) > DENSE_LIMIT**2:
-                raise InvalidProblemError("space", "at most 5,120 secrets or few reports", f"{n:,}")
+                raise InvalidProblemError("space", "at most 5,120 secrets or few reports", count(n))
             loss = named_loss(space, utility_loss, np.arange(n), named)
         else:
             loss = _read_loss(utility_loss, n)
