@@ -168,7 +168,9 @@ def _space(family: str, n: int, rng: Generator) -> tuple[MetricSpace, NDArray[np
         metric, unit = ("angular", "rad") if family == "words, cosine" else ("euclidean", "km")
         return MetricSpace.from_points(vectors, metric=metric, unit=unit), vectors
     if family == "taxonomy":
-        return MetricSpace.from_matrix(_taxonomy(n, rng), unit="km"), np.arange(n)[:, None]
+        return MetricSpace.from_matrix(_taxonomy(n, rng), unit="km"), np.arange(n, dtype=float)[
+            :, None
+        ]
     points = _points(family, n, rng)
     return MetricSpace.from_points(points, unit="km"), points
 
@@ -215,7 +217,7 @@ def _taxonomy(n: int, rng: Generator) -> NDArray[np.float64]:
         if last - first < 2:
             return 0.0
         cuts = first + rng.choice(
-            last - first, min(last - first, rng.integers(2, 7)), replace=False
+            last - first, min(last - first, int(rng.integers(2, 7))), replace=False
         )
         ends = np.unique([first, *cuts, last])
         height = rng.uniform(0.8, 1.2) + max(divide(a, b) for a, b in pairwise(ends.tolist()))

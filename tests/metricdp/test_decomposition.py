@@ -220,7 +220,8 @@ def test_a_pair_is_priced_along_a_path_so_that_only_its_ends_feel_it() -> None:
         rows = implied_rows(layout, pairs)
         assert rows is not None
         for row in (3, len(pairs) * 6 // 2, len(rows.tags) - 1):
-            report, source, target = rows.tags[row]  # type: ignore[misc] # three numbers
+            tag: Any = rows.tags[row]
+            report, source, target = tag
             prices = restate(part, Multipliers([report], [source], [target], [0.5]))
             assert len(prices) > 1
             felt = np.zeros(part.n)

@@ -91,7 +91,7 @@ def test_prices_of_edges_become_prices_of_pairs(
     found = hubs_of(part)
     assert found is not None
     rng, nodes = np.random.default_rng(4), found.graph.n
-    above = {int(v): [] for v in range(nodes)}
+    above: dict[int, list[int]] = {v: [] for v in range(nodes)}
     for i, j in found.graph.pairs.tolist():
         above[i].append(j)
         above[j].append(i)
@@ -119,11 +119,11 @@ def test_prices_of_edges_become_prices_of_pairs(
     report, source, target, value = zip(*rows, strict=True)
     prices = found.to_pairs(Multipliers(report, source, target, value))
     place = np.argsort(found.near.secrets)
-    s, t = place[prices.source], place[prices.target]
-    growth = np.exp(part.rate * found.near.lengths[s, t])
+    sources, targets = place[prices.source], place[prices.target]
+    growth = np.exp(part.rate * found.near.lengths[sources, targets])
     change = np.zeros((40, 40))
-    np.add.at(change, (s, prices.report), prices.value)
-    np.add.at(change, (t, prices.report), -growth * prices.value)
+    np.add.at(change, (sources, prices.report), prices.value)
+    np.add.at(change, (targets, prices.report), -growth * prices.value)
     assert (change >= wanted - 1e-9 * np.abs(wanted).max()).all()
     assert change.sum() > 0.5 * wanted.sum() or wanted.sum() < 0
     assert len(prices) <= 40 * 40
