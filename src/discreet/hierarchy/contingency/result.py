@@ -320,7 +320,7 @@ class RegionTables:
 
 
 def shrunk_in_words(method: Mapping[str, Any]) -> tuple[str, ...]:
-    """State to what whole tables were drawn, from the parameters of their method; nothing where these don't say.
+    """State to what whole tables were drawn, from the parameters of their method; empty where they lack it.
 
     Examples
     --------

@@ -254,6 +254,8 @@ class Program:
         scaled = np.where(mask, self.weights * variances, 0.0)
         # For Laplace noise small steps lead to better local optima.
         made = weights * (scaled / scaled.max()) ** (0.5 if self.squared else 1.5)
+        # A weight of 0 would stay so.
+        made = np.where(mask, np.maximum(made, 1e-12 * made.max()), 0.0)
         return np.asarray(made / (made[mask] / self.weights[mask]).sum())
 
     def precision(self, shares: Floats, base: Floats, *, least: float = 1e-12) -> Floats:
@@ -398,9 +400,10 @@ def best_shares(
         if program.squared:
             gain = gain * 2 * feasible
         if fixed is None:
-            price = np.where(ends, price * used / used[ends].max(), 0.0)
+            price = price * used / used[ends].max()
+            price = np.where(ends, np.maximum(price, 1e-12 * price[ends].max()), 0.0)
             price /= (price * kinds.count).sum()
-            paid = np.maximum(kinds.up(price), 1e-300)
+            paid = kinds.up(price)
         else:
             paid = np.ones(len(ends))
         # Scaled first: next to nothing is paid where a region is hardly measured.

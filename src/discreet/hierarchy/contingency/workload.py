@@ -24,7 +24,7 @@ LOSSES: dict[str, str] = {
 """What can be small, in words."""
 
 SHRINKS: dict[str, str] = {
-    "parent": "drawn to the shape of the region above, as far as siblings are alike",
+    "parent": "drawn to the shape of the region above, where siblings are alike",
     "none": "not drawn to any other region",
 }
 """What shrinks whole tables, with what is said of each region's; the first one by default."""
