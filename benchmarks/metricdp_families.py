@@ -1,11 +1,12 @@
 """Seconds to a proven gap on families of places, over seeds, and general solvers on the small ones in the same run.
 
 Ten families of ``tests/made_places.py`` (grids, points, roads, words, a taxonomy), each with epsilon times the spacing
-of secrets as stated, skewed, uniform and partly zero priors, losses that do not follow the distance, all pairs, and fewer
-reports than secrets. A row gives the median seconds to a proven gap of 1 % and of 0.1 %, the largest over the median,
-and the largest gap at the end. Designs of up to 400 secrets are verified with their bounds. Seeds are drawn anew
-unless one is given, so that nothing is tuned on them. ``--plot FILE`` draws seconds against the number of secrets. With
-``--processor`` all seconds, those of limits too, are the processor's, for a machine that does other things.
+of secrets as stated, skewed, uniform and partly zero priors, losses that do not follow the distance, all pairs, and
+fewer reports than secrets. A row gives the median seconds to a proven gap of 1 % and of 0.1 %, the largest over the
+median, and the largest gap at the end. Designs of up to 400 secrets are verified with their bounds. Seeds are drawn
+anew unless one is given, so that nothing is tuned on them. ``--plot FILE`` draws seconds against the number of
+secrets. With ``--processor`` all seconds, those of limits too, are the processor's, for a machine that does other
+things.
 
     python benchmarks/metricdp_families.py [--n 225] [--seeds 3] [--nats 0.5 1] [--limit 60] [--only uniform roads]
     python benchmarks/metricdp_families.py --peers peers/bin/python --n 64

@@ -243,7 +243,7 @@ def _descend(
         fit = solve(task, basis, rounds=rounds)
         start = round_largest(as_units(fit.tables, out[node]), out[node])
         # Without a model the objective is the distance from the estimates, which moves lower directly.
-        wanted: NDArray[np.float64] = fit.tables if shaped else basis.backward(task.targets)
+        wanted = fit.tables if shaped else np.asarray(basis.backward(task.targets))
         out[rows] = by_exchanges(start, wanted, task, basis)
         return proved(task, fit, out[rows], basis)
 
