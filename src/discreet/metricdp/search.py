@@ -177,8 +177,8 @@ class _State:
         """
         upper = max([upper, *(loss for one, loss in self._found.values() if one is candidate)])
         for method, (one, loss) in self._found.items():
-            kept = one if loss <= upper or method is None else replace(one, matrix=None)
-            self._found[method] = kept, upper if one is candidate else loss
+            lean = one if loss <= upper or method is None else replace(one, matrix=None)
+            self._found[method] = lean, upper if one is candidate else loss
 
     def done(self, gap: float) -> bool:
         """Return whether the relative gap is at most half of `gap`, the requested one; the rest is for rounding."""
@@ -212,9 +212,9 @@ class _State:
         if raw >= target:
             return False
         # What the state or the repaired channel has is not kept twice.
-        kept = replace(candidate, matrix=matrix if repaired is None else None, multipliers=None)
+        lean = replace(candidate, matrix=matrix if repaired is None else None, multipliers=None)
         self._found = {
-            None: (kept, raw),
+            None: (lean, raw),
             **{m: one for m, one in self._found.items() if m is not None},
         }
         self.repaired = repaired

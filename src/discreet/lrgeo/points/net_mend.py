@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.lrgeo.points.stencils import gradients, slack, stencils
-from discreet.metricdp.bounds.closure import run_pieces
+from discreet.metricdp.bounds.closure import close_columns, run_pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,8 +93,6 @@ def mend_net(
     ndarray
         ``(V, K)``. Floats: nothing is claimed, and what is left over is below parts in :math:`10^{12}`.
     """
-    from discreet.metricdp.bounds.closure import close_columns
-
     table = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _TUNING.min_entry)
     if sweeps:
         _project(cells, table, rho, sweeps, threads)

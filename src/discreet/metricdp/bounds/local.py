@@ -359,8 +359,8 @@ class Plan:
         )
         self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
         fits = self._bytes(math.inf) <= TUNING.max_state_bytes
-        held = sum(edges * reports for _, edges, reports in self._sizes(self.reach))
-        if fits and held > max_share * len(graph) * len(self.homes):
+        products = sum(edges * reports for _, edges, reports in self._sizes(self.reach))
+        if fits and products > max_share * len(graph) * len(self.homes):
             self.reach = math.inf
         self.tiles: list[Tile | ArcTile] = []
         self.far = np.full(graph.n, np.inf)

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _ENTRIES_PER_BLOCK = 1 << 20
 """Entries of a block of rows, to bound memory."""
 
-_LEVEL_FACTOR = 1 - 1e-12
-"""Share of their levels that rows are to reach, so that rounded factors do not push a bracket below its level."""
-
 
 def pair_prices(part: Part) -> Multipliers:
     """Match secrets greedily by the loss of their pair, and return the prices that prove the sum.
@@ -83,7 +80,8 @@ def pair_prices(part: Part) -> Multipliers:
     prices = []
     for s, t, level in ((i, j, (A - a * B) / determinant), (j, i, (B - a * A) / determinant)):
         # The price of z_s <= e^d z_t is added at s, and e^d times it subtracted at t.
-        price = np.maximum(_LEVEL_FACTOR * level[:, None] - part.cost[s], 0.0)
+        # A little less, so that rounded factors do not push a bracket below its level.
+        price = np.maximum((1 - 1e-12) * level[:, None] - part.cost[s], 0.0)
         at, report = np.nonzero(price)
         prices.append(Multipliers(report, s[at], t[at], price[at, report]))
     return Multipliers.stack(prices)
