@@ -15,6 +15,7 @@ import pytest
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import kernel
+from discreet.core.progress import FINAL_VERIFICATION
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
@@ -33,7 +34,7 @@ from discreet.metricdp.primal_dual.tiles import TiledIterate
 from made_places import made_places
 
 if TYPE_CHECKING:
-    from discreet.core.progress import FINAL_VERIFICATION, Progress
+    from discreet.core.progress import Progress
     from discreet.metricdp.search import MetricDesign
 
 # The module: the package has the function under this name.

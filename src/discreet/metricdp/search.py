@@ -393,10 +393,11 @@ class Search:
         """Update the state by a method's current candidate; return whether the method can stop.
 
         It can if the gap is proven by a verified channel, or, with several components, if this one's gap is small
-        enough.
+        enough. A repaired channel is verified only then, or after the search, to which the time limit does not apply.
         """
         better = state.learn(candidate)
-        self._bound_and_verify(name, better=better)
+        at_once = self.forced or state.repaired is None
+        self._bound_and_verify(name, better=better and at_once)
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
     def _solve(self, method: Method, unfinished: list[_State]) -> list[Candidate | str | None]:
@@ -542,9 +543,12 @@ class Search:
         """Report method, seconds and bounds to the caller."""
         self.reported = clock()
         if self.on_progress is not None:
-            elapsed = clock() - self.start
-            upper = None if self.verified is None else self.verified.upper
-            self.on_progress(Progress(elapsed, method, lower=self.lower, upper=upper))
+            upper = math.inf if self.verified is None else self.verified.upper
+            if len(self.states) == 1 and (repaired := self.states[0].repaired) is not None:
+                # Of integers that are private already, although nobody has verified it.
+                upper = min(upper, repaired.upper)
+            known = None if math.isinf(upper) else upper
+            self.on_progress(Progress(clock() - self.start, method, lower=self.lower, upper=known))
 
     def _outcome(self, verified: _Verified) -> MetricDesign:
         """Return the design of the verified channel, with the bound, its witness and the trace."""

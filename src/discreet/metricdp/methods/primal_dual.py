@@ -238,7 +238,8 @@ class _Run:
     """State of one run: the steps, the best channel, and the offered channel and bound.
 
     Steps, looks, offers and what is offered depend on the number of steps alone. The time limit decides only where
-    this sequence ends, so that a longer limit has every offer of a shorter one.
+    this sequence ends, so that a longer limit has every offer of a shorter one. An exception is the first offer: it
+    comes earlier if there is no time for it later, since any channel of some steps is better than none.
     """
 
     def __init__(self, part: Part, limits: PartLimits, start: float, iterations: int) -> None:
@@ -360,6 +361,7 @@ class _Run:
         # that is far from optimal still loses less than those without a search.
         since = state.count - self.offered_at if self.offered_at else math.inf
         due = last or (state.count >= self.offer_at and since >= self._steps_between_offers())
+        due |= not self.offered_at and not self._has_time_for_offer(at=self.look_at)
         if not (due or close):
             return None
         if not self._has_time_for_offer():
@@ -381,10 +383,11 @@ class _Run:
         self.offer_seconds = clock() - start
         return result
 
-    def _has_time_for_offer(self) -> bool:
-        """Forecast whether an offer ends in time, from the last one and the time of a step."""
+    def _has_time_for_offer(self, at: int = 0) -> bool:
+        """Forecast whether an offer at step `at`, or now, ends in time, from the last one and the time of a step."""
+        wait = max(at - self.state.count, 0) * self.step_seconds
         seconds = max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
-        return clock() + seconds < self.stop + _TUNING.overtime_seconds
+        return clock() + wait + seconds < self.stop + _TUNING.overtime_seconds
 
     def _polish(self, upper: float) -> None:
         """Polish a copy of the multipliers, and measure the share of the gap to `upper` that this closes.
