@@ -32,31 +32,31 @@ def pair_demands(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
     n = demand.shape[1]
     nodes = len(order)
     giver, taker = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    given, taken = np.empty(n), np.empty(n)
+    supply, need = np.empty(n), np.empty(n)
     givers_at, takers_at = np.empty(nodes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
-    found = 0
+    count = 0
     for k in range(demand.shape[0]):
         givers = takers = 0
         for t in range(nodes):
             v = order[t]
             givers_at[t], takers_at[t] = givers, takers
             if v < n and demand[k, v] < 0:
-                giver[givers], given[givers] = v, -demand[k, v] * math.exp(-depth[v])
+                giver[givers], supply[givers] = v, -demand[k, v] * math.exp(-depth[v])
                 givers += 1
             elif v < n and demand[k, v] > 0:
-                taker[takers], taken[takers] = v, demand[k, v] * math.exp(depth[v])
+                taker[takers], need[takers] = v, demand[k, v] * math.exp(depth[v])
                 takers += 1
             rate = math.exp(2 * depth[v])
             while givers > givers_at[first[t]] and takers > takers_at[first[t]]:
                 s = taker[takers - 1]
-                amount = min(given[givers - 1] * rate, taken[takers - 1])
-                report[found], source[found], target[found] = k, s, giver[givers - 1]
-                price[found] = amount * math.exp(-depth[s])
-                found += 1
-                if amount < taken[takers - 1]:
-                    taken[takers - 1] -= amount
+                amount = min(supply[givers - 1] * rate, need[takers - 1])
+                report[count], source[count], target[count] = k, s, giver[givers - 1]
+                price[count] = amount * math.exp(-depth[s])
+                count += 1
+                if amount < need[takers - 1]:
+                    need[takers - 1] -= amount
                     givers -= 1
                 else:
-                    given[givers - 1] -= amount / rate
+                    supply[givers - 1] -= amount / rate
                     takers -= 1
-    return found
+    return count

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 _MAX_DILATION, _MAX_NATS = 1.01, 300.0
 """Largest ratio of a path on the tree to the length of a pair, and nats from one secret to another."""
 
-_LEAST_EDGE = 1e-9
-"""Length of an edge, in units of the largest one of a pair, up to which its ends are one node."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -97,20 +94,23 @@ class HubProgram:
         nats = np.asarray(self.rate * self.depth, dtype=np.float64)
         growth = np.exp(np.abs(nats[prices.source] - nats[prices.target]))
         place = nodes * prices.report.astype(np.int64)
-        added = np.bincount(place + prices.source, prices.value, nodes * k)
-        taken = np.bincount(place + prices.target, growth * prices.value, nodes * k)
-        demand = np.asarray(added - taken, dtype=np.float64).reshape(k, nodes)[:, :n]
+        gain = np.bincount(place + prices.source, prices.value, nodes * k)
+        drain = np.bincount(place + prices.target, growth * prices.value, nodes * k)
+        demand = np.asarray(gain - drain, dtype=np.float64).reshape(k, nodes)[:, :n]
         pairs = [np.empty(n * k, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         count = pair_demands(demand, self.order, self.first, nats, *pairs)
         return Multipliers(*(column[:count] for column in pairs)).relabel(near.secrets)
 
 
-def with_hubs(near: OrderedProgram, rate: float, scale_bits: int) -> HubProgram | None:
+def with_hubs(
+    near: OrderedProgram, rate: float, scale_bits: int, *, least_edge: float = 1e-9
+) -> HubProgram | None:
     """Return a program with hubs, its pairs all constrained, or ``None`` if lengths are not nearly those of a tree.
 
     Lengths are those of a tree if and only if Gromov products with one secret are an ultrametric. Complete linkage
     finds the ultrametric, or else one whose paths are no shorter than lengths. `rate` is nats per unit of length,
-    a unit ``2^-scale_bits``. ``O(n^2)``.
+    a unit ``2^-scale_bits``. Ends of an edge of at most `least_edge`, in units of the largest length, are one
+    node. ``O(n^2)``.
     """
     from scipy.cluster.hierarchy import cophenet, linkage
     from scipy.sparse import coo_array
@@ -130,7 +130,7 @@ def with_hubs(near: OrderedProgram, rate: float, scale_bits: int) -> HubProgram 
     parent = np.arange(2 * n - 1)
     parent[merges[:, :2].astype(np.int64)] = np.arange(n, 2 * n - 1)[:, None]
     # Hubs at their parents are one with them.
-    one = np.where(depth - depth[parent] <= _LEAST_EDGE * largest, parent, np.arange(2 * n - 1))
+    one = np.where(depth - depth[parent] <= least_edge * largest, parent, np.arange(2 * n - 1))
     one[:n] = np.arange(n)
     while (one != one[one]).any():
         one = one[one]

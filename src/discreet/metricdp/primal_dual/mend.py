@@ -151,7 +151,7 @@ def raise_columns(
     Returns
     -------
     ndarray
-        The matrix, positive. With its rows divided by their sums it loses about as much as the mended one, in a
+        The matrix, positive. Once rows are divided by their sums, its loss is close to that of the mended one, in a
         twentieth of the time.
     """
     np.maximum(matrix, _ROUNDS.zero_replacement, out=matrix)

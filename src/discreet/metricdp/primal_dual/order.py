@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_ROWS_AT_ONCE = 128
-"""Rows of costs that are copied at once, to bound memory."""
-
-
 def order_by_nearness(lengths: NDArray[np.int64], *, leaf: int = 8) -> NDArray[np.int64]:
     """Return an order of the secrets by halving: each half is nearer to one of two distant secrets.
 
@@ -103,9 +99,9 @@ class OrderedProgram:
         """Costs ``(n, n_reports)`` in the new order, a copy."""
         return self.stated_cost[np.ix_(self.secrets, self.reports)]
 
-    def losses(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def losses(self, table: NDArray[np.float64], *, rows_at_once: int = 128) -> NDArray[np.float64]:
         """Return the loss of each row of a `table` ``(n, k)`` in the new order; copies costs of a few rows."""
-        parts = np.array_split(np.arange(len(table)), -(-len(table) // _ROWS_AT_ONCE))
+        parts = np.array_split(np.arange(len(table)), -(-len(table) // rows_at_once))
         every = np.arange(len(self.reports))
         return np.concatenate(
             [(self.block(rows, every) * table[rows]).sum(axis=1) for rows in parts]

@@ -164,12 +164,12 @@ class Tile(TileState):
         A list and a bit for each multiplier take a third of the memory of a table or less.
         """
         i, j = self.edges.pairs.T
-        kept = np.empty(self.L.shape, dtype=bool)
+        mask = np.empty(self.L.shape, dtype=bool)
         for direction, other in enumerate((j, i)):
             prices = self.L[:, direction::2] * self.R[:, other]
-            np.greater(prices, np.float32(least), out=kept[:, direction::2])
-        self.best_bits = np.packbits(kept)
-        self.best_multipliers = self.L[kept] * np.float32(factor)
+            np.greater(prices, np.float32(least), out=mask[:, direction::2])
+        self.best_bits = np.packbits(mask)
+        self.best_multipliers = self.L[mask] * np.float32(factor)
 
     def _is_kept(self) -> NDArray[np.bool_]:
         """Return which multipliers are stored among the best ones, as ``L``."""
@@ -177,7 +177,7 @@ class Tile(TileState):
         return bits.view(np.bool_).reshape(self.L.shape)
 
     def best_table(self) -> NDArray[np.float32]:
-        """Return the best multipliers as a table like ``L``, those that are not stored as 0."""
+        """Return the best multipliers as a table like ``L``; others than the stored ones are 0."""
         table = np.zeros_like(self.L)
         if len(self.best_multipliers):
             table[self._is_kept()] = self.best_multipliers
