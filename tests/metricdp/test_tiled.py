@@ -370,7 +370,7 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
 
 
 def test_the_bound_comes_back_without_time_for_a_channel(small: pytest.MonkeyPatch) -> None:
-    small.setattr(steps._Run, "_has_time_for_offer", lambda _: False)
+    small.setattr(steps._Run, "_has_time_for_offer", lambda *_, **__: False)
 
     def fails(_: Candidate) -> bool:
         raise AssertionError
