@@ -46,30 +46,25 @@ def close(D: NDArray[np.float64], block: int, width: int) -> None:
             for i in range(n):
                 if first <= i < stop:
                     continue
-                row = D[i]
+                # Indices of the strip begin at 0, or else the loop is not vectorized.
+                row, strip = D[i], D[i, left:right]
                 k = first
                 # One load and one store of the row serve four pivots.
                 while k + 4 <= stop:
                     a0, a1, a2, a3 = row[k], row[k + 1], row[k + 2], row[k + 3]
-                    r0, r1, r2, r3 = D[k], D[k + 1], D[k + 2], D[k + 3]
-                    for j in range(left, right):
-                        best = row[j]
-                        through = a0 + r0[j]
-                        best = min(best, through)
-                        through = a1 + r1[j]
-                        best = min(best, through)
-                        through = a2 + r2[j]
-                        best = min(best, through)
-                        through = a3 + r3[j]
-                        best = min(best, through)
-                        row[j] = best
+                    r0, r1 = D[k, left:right], D[k + 1, left:right]
+                    r2, r3 = D[k + 2, left:right], D[k + 3, left:right]
+                    for j in range(len(strip)):
+                        best = min(a0 + r0[j], a1 + r1[j])
+                        other = min(a2 + r2[j], a3 + r3[j])
+                        best = min(best, other)
+                        strip[j] = min(strip[j], best)
                     k += 4
                 while k < stop:
-                    a0 = row[k]
-                    r0 = D[k]
-                    for j in range(left, right):
+                    a0, r0 = row[k], D[k, left:right]
+                    for j in range(len(strip)):
                         through = a0 + r0[j]
-                        row[j] = min(row[j], through)
+                        strip[j] = min(strip[j], through)
                     k += 1
 
 
