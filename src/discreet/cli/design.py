@@ -317,6 +317,8 @@ def design(options: DesignOptions) -> Status:
         started = clock()
         worst = None
         if stated.priors:
+            # Several designs, each with its verification: all of it is search.
+            stages.begin("search")
             worst, made, status = _solve_for_all(stated, options)
         else:
             made, status = _solve(stated, options, stages)
@@ -324,7 +326,7 @@ def design(options: DesignOptions) -> Status:
     if made is None:
         warn("interrupted before anything was verified; nothing was written")
         return status
-    stages.write()
+    stages.begin("writing")
     write_channel(made, options.output, stated.labels)
     if options.report is not None:
         _report(made, options.report, options.output)
@@ -332,11 +334,10 @@ def design(options: DesignOptions) -> Status:
     known = doubtful_distances(made.problem.space, made.guarantee)
     for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=options.quiet)
-    interrupted = status is Status.INTERRUPTED
-    data = {**describe(made), "interrupted": interrupted, "seconds": seconds, "stages": each}
+    data = {**describe(made), "interrupted": status is Status.INTERRUPTED}
+    data |= {"seconds": seconds, "stages": each}
     spent = ", ".join(f"{name} {printed.estimate(time, 2)}" for name, time in each.items())
-    rows = [*loss_rows(made, stated.labels), ("seconds of stages", spent)]
-    head = ""
+    rows, head = [*loss_rows(made, stated.labels), ("seconds of stages", spent)], ""
     if worst is not None:
         data["worst_case"] = _worst_case(worst, stated)
         head = f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n"

@@ -87,9 +87,9 @@ class Stages:
 
         return note
 
-    def write(self) -> None:
-        """Note that writing begins."""
-        self._begun["writing"] = clock()
+    def begin(self, stage: str) -> None:
+        """Note that a stage begins."""
+        self._begun[stage] = clock()
 
     def seconds(self) -> dict[str, float]:
         """Return the seconds of each stage until now, those that did not begin left out."""

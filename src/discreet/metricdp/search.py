@@ -545,7 +545,7 @@ class Search:
         if self.on_progress is not None:
             upper = math.inf if self.verified is None else self.verified.upper
             if len(self.states) == 1 and (repaired := self.states[0].repaired) is not None:
-                # Of integers that are private already, although nobody has verified it.
+                # Repaired and rounded: its loss is final, and it is verified after the search.
                 upper = min(upper, repaired.upper)
             known = None if math.isinf(upper) else upper
             self.on_progress(Progress(clock() - self.start, method, lower=self.lower, upper=known))
