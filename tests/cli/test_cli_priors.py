@@ -31,9 +31,8 @@ def test_the_worst_loss_is_designed_for_and_verified(
 ) -> None:
     path = tmp_path / "c.channel"
     said = say(capsys, *GRID, "--priors", priors, "-o", path, "--json")
-    assert said.status == 0
-    worst, stages = said.data["worst_case"], said.data["stages"]
-    assert list(stages) == ["start", "search", "writing"]
+    assert (said.status, [*said.data["stages"]]) == (0, ["start", "search", "writing"])
+    worst = said.data["worst_case"]
     assert worst["loss"] == max(worst["losses"].values())
     assert 0 < worst["lower"] <= worst["loss"]
     assert worst["gap"] < 1e-5
