@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from numba.core import event
 
-from discreet.cli.progress import announcing_compilation, progress
+from discreet.cli.progress import _telling, announcing_compilation, progress
 from discreet.cli.signals import said_while_running
 from discreet.core.jit import kernel
-from discreet.core.progress import Progress
+from discreet.core.progress import Pace, Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +43,32 @@ def test_without_a_terminal_there_are_lines_and_few(
             now[0] = second
             on_progress(Progress(second, "Direct"))
     assert capsys.readouterr().err == "discreet: 2.5 s, Direct\ndiscreet: 4.75 s, Direct\n"
+
+
+def test_a_long_step_is_told_again_unless_it_has_no_time() -> None:
+    told: list[str] = []
+
+    def wait(lines: int) -> None:
+        for _ in range(6_000):
+            if len(told) >= lines:
+                return
+            time.sleep(0.01)
+
+    with _telling(told.append, Pace(), "designing", least=60, most=0.02) as show:
+        wait(2)
+        show(Progress(70.0, "Kernel", upper=1.0))
+        wait(5)
+        # The number of lines of a release would depend on its time, and that on private data.
+        show(Progress(None, "draws"))
+        before = len(told)
+        time.sleep(0.1)
+        assert len(told) == before
+    seconds = [float(line.split(" ", maxsplit=1)[0]) for line in told]
+    assert seconds == sorted(seconds)
+    assert seconds[0] < 60
+    assert told[0].endswith("s, designing")
+    assert seconds[-1] >= 70
+    assert told[-1].endswith("s, Kernel, loss 1")
 
 
 def test_lines_name_the_share_done_and_the_time_left(

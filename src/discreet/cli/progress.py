@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from discreet.cli.output import warn
 from discreet.core.jit import clock, compiling
-from discreet.core.progress import FINAL_VERIFICATION, Pace
+from discreet.core.progress import FINAL_VERIFICATION, Pace, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from discreet.core.progress import Progress
-
     Callback = Callable[[Progress], None]
 
 
-def _in_lines(pace: Pace, *, seconds: float = 2.0) -> Callback:
-    """Return a callback that prints progress where there is no terminal: a line every `seconds`, the first after them.
+@contextmanager
+def _telling(
+    tell: Callable[[str], None], pace: Pace, start: str, *, least: float, most: float
+) -> Iterator[Callback]:
+    """Yield a callback that tells steps `least` seconds apart; after `most` seconds without one the last is told again.
 
-    A stage of counted steps may be one long step: its beginning is shown in any case, and that of the final
-    verification if what came before was long.
+    A stage of counted steps may be one long step: its beginning is told in any case, and that of the final verification
+    if what came before was long. Before the first step `start` is told. A step without a time, as of a differentially
+    private release, is not told again: the number of lines would depend on private data.
     """
-    last, stage = time.monotonic(), ""
+    told, latest, since = time.monotonic(), Progress(0.0, start), clock()
+    lock, ended = threading.Lock(), threading.Event()
 
     def show(step: Progress) -> None:
-        nonlocal last, stage
-        text, now = pace(step), time.monotonic()
-        may_be_long = step.total is not None or (
-            step.stage == FINAL_VERIFICATION and (step.elapsed or 0.0) > seconds
-        )
-        begins = may_be_long and step.stage != stage
-        if begins or now - last >= seconds:
-            last, stage = now, step.stage
-            warn(text)
+        nonlocal told, latest, since
+        with lock:
+            may_be_long = step.total is not None or (
+                step.stage == FINAL_VERIFICATION and (step.elapsed or 0.0) > least
+            )
+            begins = may_be_long and step.stage != latest.stage
+            latest, since = step, clock()
+            text, now = pace(step), time.monotonic()
+            if begins or now - told >= least:
+                told = now
+                tell(text)
 
-    return show
+    def repeat() -> None:
+        nonlocal told
+        while not ended.wait(max(told + most - time.monotonic(), 0.01)):
+            with lock:
+                if time.monotonic() - told >= most:
+                    told = time.monotonic()
+                    if latest.elapsed is not None:
+                        tell(pace(replace(latest, elapsed=latest.elapsed + clock() - since)))
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield show
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager
@@ -61,12 +83,16 @@ def progress(
         return
     pace = pace or Pace()
     if not stream.isatty():
-        yield _in_lines(pace)
+        with _telling(warn, pace, start, least=2.0, most=2.0) as show:
+            yield show
         return
     from rich.console import Console
 
-    with Console(file=stream).status(start) as line:
-        yield lambda step: line.update(pace(step))
+    with (
+        Console(file=stream).status(start) as line,
+        _telling(line.update, pace, start, least=0.0, most=1.0) as show,
+    ):
+        yield show
 
 
 class Stages:

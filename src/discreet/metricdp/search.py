@@ -16,7 +16,7 @@ from discreet.core.jit import clock
 from discreet.core.outcome import Design, Provenance
 from discreet.core.progress import FINAL_VERIFICATION, Progress
 from discreet.core.verified import mark_verified
-from discreet.metricdp.bounds.bound import Multipliers, lower_bound
+from discreet.metricdp.bounds.bound import Multipliers, lower_bound, sum_of_levels
 from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
@@ -118,7 +118,8 @@ class _State:
         """Candidate of each method without a search with its loss, and the best of all searches under ``None``."""
         self.repaired: Repaired | None = None
         self.prices = Multipliers.empty()
-        self.lower = max(0.0, self._lower(self.prices))
+        # Without prices each row has the cost of its best report.
+        self.lower = max(0.0, sum_of_levels(part.cost.min(axis=1)))
 
     def _lower(self, prices: Multipliers) -> float:
         """Return the lower bound that prices prove for this part, in the unit of its cost; it may be negative."""

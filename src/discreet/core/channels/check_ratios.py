@@ -167,10 +167,12 @@ def _extremes(
     `limbs` is ``(n_limbs, n, n_reports)``, `pairs` ``(pairs, 2)``, sorted by the first.
     """
     weights = _weights(limbs)
+    # A report that no row has has the ratio 1 everywhere, as of two zeros: what the extremes start from.
+    weights = weights[:, weights.any(axis=0)]
     # Two zeros have the ratio 1, and one zero a ratio beyond every other.
     weights[weights == 0] = 2.0 ** -(LIMB_BITS * len(limbs) + 64)
     least, most = np.empty(len(pairs)), np.empty(len(pairs))
-    step = max(1, _SLICE // weights.shape[1])
+    step = max(1, _SLICE // max(weights.shape[1], 1))
     starts = np.searchsorted(pairs[:, 0], np.arange(len(weights) + 1)).tolist()
     for i, row in enumerate(weights):
         inverse = 1 / row
@@ -178,8 +180,8 @@ def _extremes(
             part = slice(first, min(first + step, starts[i + 1]))
             ratios = weights[pairs[part, 1]]
             ratios *= inverse
-            ratios.min(axis=1, out=least[part])
-            ratios.max(axis=1, out=most[part])
+            ratios.min(axis=1, initial=1.0, out=least[part])
+            ratios.max(axis=1, initial=1.0, out=most[part])
     return least, most
 
 

@@ -70,25 +70,29 @@ def close(D: NDArray[np.float64], block: int, width: int) -> None:
 
 @kernel
 def implied_dense(
-    D: NDArray[np.float64], pairs: NDArray[np.int32], lengths: NDArray[np.float64]
+    D: NDArray[np.float64],
+    pairs: NDArray[np.int32],
+    lengths: NDArray[np.float64],
+    third_nodes_at_once: int = 128,
 ) -> NDArray[np.bool_]:
     """Mark each pair (i, j) that a third node k shortens: ``D_ik + D_kj <= length_ij``; booleans ``(m,)``.
 
     `D` is ``(n, n)``, `pairs` ``(m, 2)``, `lengths` ``(m,)``. The diagonal of ``D`` must be infinite, so that neither
-    end counts as a third node. ``O(n)`` a pair at most.
+    end counts as a third node. ``O(n)`` a pair. `third_nodes_at_once` changes the speed alone.
     """
     n = D.shape[0]
     implied = np.zeros(len(pairs), dtype=np.bool_)
-    for e in range(len(pairs)):
-        a, b, limit = D[pairs[e, 0]], D[pairs[e, 1]], lengths[e]
-        for first in range(0, n, 64):
-            n_between = 0
-            # No exit inside the strip: a count is what the compiler can vectorize.
-            for k in range(first, min(first + 64, n)):
-                n_between += 1 if a[k] + b[k] <= limit else 0
-            if n_between:
-                implied[e] = True
-                break
+    for first in range(0, n, third_nodes_at_once):
+        # Rows of a strip of D stay in the second-level cache for all pairs.
+        strip = D[:, first : first + third_nodes_at_once].copy()
+        for e in range(len(pairs)):
+            if not implied[e]:
+                a, b, limit = strip[pairs[e, 0]], strip[pairs[e, 1]], lengths[e]
+                # No exit inside the strip: a count is what the compiler can vectorize.
+                n_between = 0
+                for k in range(len(a)):
+                    n_between += 1 if a[k] + b[k] <= limit else 0
+                implied[e] = n_between > 0
     return implied
 
 

@@ -106,12 +106,16 @@ class Adjacency:
                 "integers in [0, 2^52)",
                 first_unfit(lengths, (lengths >= 0) & (lengths < 2**52)),
             )
-        pairs = np.sort(pairs, axis=1)
-        if (pairs[:, 0] == pairs[:, 1]).any():
+        low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
+        if (low == high).any():
             raise InvalidProblemError("pairs", "two different secrets each", "a loop")
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        pairs, lengths = pairs[order].astype(np.int32), lengths[order]
-        if (pairs[1:] == pairs[:-1]).all(axis=1).any():
+        place = low * self.n + high
+        pairs = np.stack([low, high], axis=1).astype(np.int32)
+        lengths = lengths.copy()
+        if not (place[1:] > place[:-1]).all():
+            order = np.argsort(place, kind="stable")
+            place, pairs, lengths = place[order], pairs[order], lengths[order]
+        if (place[1:] == place[:-1]).any():
             raise InvalidProblemError("pairs", "each pair once", "a pair given twice")
         pairs.setflags(write=False)
         lengths.setflags(write=False)
@@ -175,6 +179,8 @@ class Adjacency:
         from discreet.core.kernels.distances import spanning_forest
 
         zero = np.flatnonzero(self.lengths == 0)
+        if not len(zero):
+            return self.subgraph(np.flatnonzero(~_implied(self)))
         bridges = zero[spanning_forest(self.n, self.pairs[zero])]
         clusters = _components(self.n, self.pairs[zero])
         ends = np.sort(clusters[self.pairs], axis=1)

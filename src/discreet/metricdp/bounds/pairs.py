@@ -94,12 +94,13 @@ def _nearest_edges(
 
     `pairs` ``(m, 2)`` are the edges of `n` secrets, `lengths` ``(m,)``. A sort.
     """
-    edge = np.tile(np.arange(len(pairs)), 2)
-    end = pairs.T.ravel()
-    order = np.lexsort((lengths[edge], end))
-    starts = np.searchsorted(end[order], np.arange(n))
-    rank = np.arange(len(order)) - starts[end[order]]
-    return np.unique(edge[order[rank < shortest]])
+    by_length = np.argsort(lengths, kind="stable")
+    # Numbers of 16 bits are sorted in linear time.
+    ends = pairs[by_length].ravel().astype(np.uint16 if n <= 1 << 16 else np.int32)
+    order = np.argsort(ends, kind="stable")
+    starts = np.searchsorted(ends[order], np.arange(n))
+    rank = np.arange(len(order)) - starts[ends[order]]
+    return np.unique(by_length[order[rank < shortest] // 2])
 
 
 def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:

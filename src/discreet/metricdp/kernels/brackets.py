@@ -47,8 +47,12 @@ def mark_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 
     `n_reports` bounds the report of a price.
     """
+    low, high, place = -1, -1, -1
     for p in range(len(report)):
-        place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)
+        # Prices of one pair usually follow each other.
+        if low != min(source[p], target[p]) or high != max(source[p], target[p]):
+            low, high = min(source[p], target[p]), max(source[p], target[p])
+            place = _place(low, high, starts, ends)
         if place < 0 or report[p] >= n_reports:
             return p
         used[place] = True
@@ -75,8 +79,11 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ``(classes, reports)``. Rows are classes of secrets; a growth of zero leaves a price out. ``terms`` counts summands.
     A bisection a price.
     """
+    low, high, place = -1, -1, -1
     for p in range(len(report)):
-        place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)
+        if low != min(source[p], target[p]) or high != max(source[p], target[p]):
+            low, high = min(source[p], target[p]), max(source[p], target[p])
+            place = _place(low, high, starts, ends)
         by, k = growth[place], report[p]
         if value[p] > 0 and by > 0:
             s, t = classes[source[p]], classes[target[p]]

@@ -225,6 +225,54 @@ def flows(
 
 
 @kernel
+def mark_prices(
+    L: NDArray[np.float32],
+    R: NDArray[np.float32],
+    ends: NDArray[np.int32],
+    least: np.float32,
+    marks: NDArray[np.uint16],
+) -> int:
+    """Mark the multipliers whose prices are above `least`, and return their number.
+
+    ``marks`` ``(blocks, 2 m)`` gets a bit for each report, the first one lowest; other arrays are as of :func:`step`.
+    ``O(m)`` a report.
+    """
+    count = 0
+    for b in range(len(L)):
+        for e in range(len(ends)):
+            for direction in range(2):
+                row, unit = L[b, 2 * e + direction], R[b, ends[e, 1 - direction]]
+                bits = np.uint32(0)
+                for v in range(REPORTS_PER_BLOCK):
+                    above = np.uint32(row[v] * unit[v] > least)
+                    bits |= above << np.uint32(v)
+                    count += above
+                marks[b, 2 * e + direction] = bits
+    return count
+
+
+@kernel
+def take_marked(
+    L: NDArray[np.float32], marks: NDArray[np.uint16], factor: np.float32, taken: NDArray[np.float32]
+) -> None:
+    """Write the marked multipliers, times a factor, one after another to ``taken``; arrays as of :func:`mark_prices`.
+
+    Linear in the marks.
+    """
+    at = 0
+    for b in range(len(L)):
+        for row in range(L.shape[1]):
+            bits = np.uint32(marks[b, row])
+            v = 0
+            while bits:
+                if bits & np.uint32(1):
+                    taken[at] = L[b, row, v] * factor
+                    at += 1
+                bits >>= np.uint32(1)
+                v += 1
+
+
+@kernel
 def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     L: NDArray[np.float32],
     R: NDArray[np.float32],

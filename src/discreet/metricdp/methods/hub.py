@@ -42,9 +42,10 @@ class _Limits(NamedTuple):
     """Largest violation of a row, as a probability. With 1e-7 ten families of 225 secrets had the same loss to four
     digits after the repair, which corrects it."""
 
-    coefficients: int = 4_500_000
-    """Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
-    hundred bytes each in the solver."""
+    seconds_of_million: float = 8.0
+    power_of_coefficients: float = 1.85
+    """CPU seconds of the first program with a million coefficients, 1,000 junctions of Rome, and how they grow: one that
+    would exceed its time is not built. 166 tails for 2,000 words took a sixth of that forecast; November 2026."""
 
     coefficients_without_time_limit: int = 160_000
     """The same where no time limit stops the solver: about five CPU seconds, growing with the power 3.7 of the
@@ -154,12 +155,13 @@ def best_heights(
     tails, gain = decay[:, places[used]], gain[used]
     # HiGHS drops small coefficients.
     matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
-    allowed = (
-        _LIMITS.coefficients
-        if limits.seconds is not None
-        else _LIMITS.coefficients_without_time_limit
-    )
-    if np.count_nonzero(matrix) > allowed:
+    coefficients = np.count_nonzero(matrix)
+    if limits.solving is None:
+        is_too_large = coefficients > _LIMITS.coefficients_without_time_limit
+    else:
+        forecast = (coefficients / 1e6) ** _LIMITS.power_of_coefficients
+        is_too_large = _LIMITS.seconds_of_million * forecast > limits.solving
+    if is_too_large:
         return None
     each = np.arange(len(tails))
     model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))

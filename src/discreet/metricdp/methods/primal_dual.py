@@ -438,8 +438,9 @@ class _Run:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
             merged = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=np.float64)
+            first = None if self.plan.stars or self.plan.hubs else (self.edges, self.nats)
             private = mend_over_all_pairs(
-                merged, nats, delta, threads=threads, is_late=self._is_late
+                merged, nats, delta, first=first, threads=threads, is_late=self._is_late
             )
             del nats
             cost = near.cost

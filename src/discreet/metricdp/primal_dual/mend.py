@@ -52,6 +52,10 @@ class _Rounds(NamedTuple):
     min_for_forecast: int = 4
     """Rounds of U over all pairs from which the convergence is forecast."""
 
+    first_along_edges: int = 8
+    """Rounds along edges before those over all pairs, of which they save a third: on a spanner of 20,000 edges of 2,000
+    junctions 18 closures were left of 23, of 1,000 junctions 8 of 15; November 2026."""
+
     at_first_delta: int = 16
     max_over_all: int = 24
     """Rounds of one kind over all pairs after which delta is doubled in each round, and limit on the rounds."""
@@ -195,6 +199,7 @@ def mend_over_all_pairs(
     nats: NDArray[np.float64],
     delta: float,
     *,
+    first: tuple[Adjacency, NDArray[np.float64]] | None = None,
     threads: int = 1,
     is_late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
@@ -208,6 +213,8 @@ def mend_over_all_pairs(
         ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
     delta
         As for :func:`mend`.
+    first
+        Edges that imply most of all constraints, and their nats: a few rounds along them come first.
     threads, is_late
         As for :func:`mend`.
 
@@ -223,6 +230,11 @@ def mend_over_all_pairs(
     table: NDArray[np.float64] = np.maximum(
         matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.zero_replacement
     )
+    if first is not None:
+        neighbors = _neighbors(first[0], (1 - delta) * first[1])
+        for _ in range(_ROUNDS.first_along_edges):
+            close_columns(table, *neighbors, threads=threads, max_sweeps=_ROUNDS.sweeps)
+            table /= table.sum(axis=1, keepdims=True) ** _ROUNDS.row_sum_power
     above, below = np.empty_like(table), None
     factor, excess, rounds = _decay(nats, delta), [], 0
     while True:

@@ -163,18 +163,17 @@ class Tile(TileState):
 
         A list and a bit for each multiplier take a third of the memory of a table or less.
         """
-        i, j = self.edges.pairs.T
-        mask = np.empty(self.L.shape, dtype=bool)
-        for direction, other in enumerate((j, i)):
-            prices = self.L[:, direction::2] * self.R[:, other]
-            np.greater(prices, np.float32(least), out=mask[:, direction::2])
-        self.best_bits = np.packbits(mask)
-        self.best_multipliers = self.L[mask] * np.float32(factor)
+        from discreet.metricdp.kernels.primal_dual import mark_prices, take_marked
+
+        self.marks = np.empty(self.L.shape[:2], dtype=np.uint16)
+        count = mark_prices(self.L, self.R, self.edges.pairs, np.float32(least), self.marks)
+        self.best_multipliers = np.empty(count, dtype=np.float32)
+        take_marked(self.L, self.marks, np.float32(factor), self.best_multipliers)
 
     def _is_kept(self) -> NDArray[np.bool_]:
         """Return which multipliers are stored among the best ones, as ``L``."""
-        bits = np.unpackbits(self.best_bits, count=self.L.size)
-        return bits.view(np.bool_).reshape(self.L.shape)
+        lanes = np.arange(REPORTS_PER_BLOCK, dtype=np.uint16)
+        return np.asarray(self.marks[..., None] >> lanes & 1, dtype=np.bool_)
 
     def best_table(self) -> NDArray[np.float32]:
         """Return the best multipliers as a table like ``L``; others than the stored ones are 0."""
