@@ -237,7 +237,7 @@ def mark_prices(
     ``marks`` ``(blocks, 2 m)`` gets a bit for each report, the first one lowest; other arrays are as of :func:`step`.
     ``O(m)`` a report.
     """
-    count = 0
+    count = np.int64(0)
     for b in range(len(L)):
         for e in range(len(ends)):
             for direction in range(2):
@@ -246,14 +246,17 @@ def mark_prices(
                 for v in range(REPORTS_PER_BLOCK):
                     above = np.uint32(row[v] * unit[v] > least)
                     bits |= above << np.uint32(v)
-                    count += above
+                    count += np.int64(above)
                 marks[b, 2 * e + direction] = bits
-    return count
+    return int(count)
 
 
 @kernel
 def take_marked(
-    L: NDArray[np.float32], marks: NDArray[np.uint16], factor: np.float32, taken: NDArray[np.float32]
+    L: NDArray[np.float32],
+    marks: NDArray[np.uint16],
+    factor: np.float32,
+    taken: NDArray[np.float32],
 ) -> None:
     """Write the marked multipliers, times a factor, one after another to ``taken``; arrays as of :func:`mark_prices`.
 

@@ -44,8 +44,9 @@ class _Limits(NamedTuple):
 
     seconds_of_million: float = 8.0
     power_of_coefficients: float = 1.85
-    """CPU seconds of the first program with a million coefficients, 1,000 junctions of Rome, and how they grow: one that
-    would exceed its time is not built. 166 tails for 2,000 words took a sixth of that forecast; November 2026."""
+    """CPU seconds of the first program with a million coefficients, 1,000 junctions of Rome, and how they grow: a
+    program that would exceed its time is not built. 166 tails for 2,000 words took a sixth of that forecast; November
+    2026."""
 
     coefficients_without_time_limit: int = 160_000
     """The same where no time limit stops the solver: about five CPU seconds, growing with the power 3.7 of the
