@@ -238,8 +238,9 @@ class _Run:
     """State of one run: the steps, the best channel, and the offered channel and bound.
 
     Steps, looks, offers and what is offered depend on the number of steps alone. The time limit decides only where
-    this sequence ends, so that a longer limit has every offer of a shorter one. An exception is the first offer: it
-    comes earlier if there is no time for it later, since any channel of some steps is better than none.
+    this sequence ends, so that a longer limit has every offer and bound of a shorter one: the run ends at an offer for
+    which there is no time. An exception is the first offer: it comes earlier if there is no time for it later, since
+    any channel of some steps is better than none.
     """
 
     def __init__(self, part: Part, limits: PartLimits, start: float, iterations: int) -> None:
@@ -271,7 +272,8 @@ class _Run:
         self.look_at = int(first_look)
         self.growth = _GROWTH_ON_ARCS if plan.stars else _GROWTH_ON_TILES
         self.offer_at, self.offered_at = int(_TUNING.looks_before_offer * first_look), 0
-        self.step_seconds, self.offer_seconds, self.upper = 0.0, limits.handling, math.inf
+        self.step_seconds = self.look_seconds = 0.0
+        self.offer_seconds, self.upper = limits.handling, math.inf
         self.channel: NDArray[np.float64] | None = None
         self.offered_bound = -math.inf
         self.pool: ThreadPoolExecutor | None = None
@@ -293,15 +295,16 @@ class _Run:
 
         At least one step is taken. If time is up and the caller takes offers, the candidate has prices alone.
         """
-        state, started = self.state, clock()
+        state, spent, steps = self.state, 0.0, 0
         with state.pool() as self.pool:
             while clock() < self.stop or not state.count:
+                begun = clock()
                 state.advance(self.pool)
+                # The first step is the first to touch the memory, and new units take longer than a step.
+                if state.count > 1 and state.count not in state.measuring:
+                    spent, steps = spent + clock() - begun, steps + 1
+                    self.step_seconds = spent / steps
                 self.limits.beat()
-                if state.count == 1:
-                    # The first step takes longer, since it is the first to touch the memory.
-                    started = clock()
-                self.step_seconds = (clock() - started) / max(state.count - 1, 1)
                 last = state.count >= self.iterations
                 if last or state.count >= self.look_at:
                     self.look_at = int(self.growth.evaluation * state.count) + 1
@@ -332,9 +335,9 @@ class _Run:
         """Evaluate bound and loss; offer them if it is their turn or the gap is near.
 
         Returns the result if the run ends, else ``None``. `last` makes it the turn of an offer. Offers take a polish
-        and a repair, and are left out without time for them.
+        and a repair; without time for the latter the run ends with the bound.
         """
-        state, near = self.state, self.near
+        state, near, begun = self.state, self.near, clock()
         level = state.update_best(self.pool)
         matrix = state.matrix(len(near.reports))[: len(near.secrets)]
         if not (self.plan.stars or self.plan.hubs):
@@ -360,18 +363,18 @@ class _Run:
         # Added arcs make steps longer, so that an offer takes fewer of them. The first one waits for nothing: a channel
         # that is far from optimal still loses less than those without a search.
         since = state.count - self.offered_at if self.offered_at else math.inf
+        self.look_seconds = clock() - begun
         due = last or (state.count >= self.offer_at and since >= self._steps_between_offers())
         due |= not self.offered_at and not self._has_time_for_offer(at=self.look_at)
         if not (due or close):
             return None
-        if not self._has_time_for_offer():
-            # No later offer has the time either.
-            self.offer_at, self.polished_at = self.iterations + 1, self.iterations + 1
-            return None
-        start = clock()
+        has_time, start = self._has_time_for_offer(), clock()
         self._polish(guess)
         if not (due or self._is_close(guess, state.best)):
             return None
+        if not has_time:
+            # More steps would prove a larger bound than a longer limit does, which has this offer at this step.
+            return self._candidate(self._pop_channel())
         upper = self._mend(matrix)
         del matrix
         if added > 0 and math.isfinite(upper):
@@ -384,8 +387,8 @@ class _Run:
         return result
 
     def _has_time_for_offer(self, at: int = 0) -> bool:
-        """Forecast whether an offer at step `at`, or now, ends in time, from the last one and the time of a step."""
-        wait = max(at - self.state.count, 0) * self.step_seconds
+        """Forecast whether an offer at step `at`, or now, ends in time: from the last one, the last look and steps."""
+        wait = max(at - self.state.count, 0) * self.step_seconds + (self.look_seconds if at else 0)
         seconds = max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
         return clock() + wait + seconds < self.stop + _TUNING.overtime_seconds
 
