@@ -37,8 +37,8 @@ _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Bound on the underflow error of one product."""
 
-_ENTRIES_PER_BLOCK = 1 << 19
-"""Brackets that are summed at once, to bound memory."""
+_SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 22, 1 << 18
+"""Entries of the tables of sums, and brackets that are computed from them at once, to bound memory."""
 
 _MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
 """Largest integer with a finite exponential."""
@@ -117,13 +117,6 @@ class Multipliers:
         """Return the prices with the secrets renumbered: secret i becomes ``secrets[i]``. Linear."""
         names = np.asarray(secrets, dtype=np.int32)
         return Multipliers(self.report, names[self.source], names[self.target], self.value)
-
-    def of(self, first: int, count: int) -> Multipliers:
-        """Return the prices of `count` reports from `first` on, which becomes report 0; linear in all prices."""
-        some = np.flatnonzero((self.report >= first) & (self.report < first + count))
-        return Multipliers(
-            self.report[some] - first, self.source[some], self.target[some], self.value[some]
-        )
 
     def scaled(self, factor: float) -> Multipliers:
         """Return all prices times a factor."""
@@ -240,20 +233,22 @@ def row_levels(
     with np.errstate(over="ignore", invalid="ignore"):
         base, sizes, classes = _merge_duplicates(table, constraints)
         n, n_reports = base.shape
-        places = _growth(constraints, multipliers, epsilon, n_reports)
-        levels, step = np.full(n, np.inf), max(1, _ENTRIES_PER_BLOCK // n)
+        places, growth = _growth(constraints, multipliers, epsilon, n_reports)
+        columns = multipliers.report, multipliers.source, multipliers.target, multipliers.value
+        levels, step = np.full(n, np.inf), max(1, _SUMS_AT_ONCE // n)
         for first in range(0, n_reports, step):
-            costs = base[:, first : first + step]
-            prices = multipliers if step >= n_reports else multipliers.of(first, step)
-            columns = prices.report, prices.source, prices.target, prices.value
-            earned, spent = np.zeros(costs.shape), np.zeros(costs.shape)
-            terms = np.zeros(costs.shape, dtype=np.int32)
-            add_prices(*columns, *places, classes, earned, spent, terms)
-            bracket = costs + (earned - spent)
-            magnitude = costs + (earned + spent)
-            count = terms + sizes[:, None]
-            error = (count + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + count * _MAX_UNDERFLOW
-            np.minimum(levels, (bracket - error).min(axis=1), out=levels)
+            shape = min(step, n_reports - first), n
+            earned, spent, terms = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32)
+            add_prices(*columns, places, first, growth, classes, earned, spent, terms)
+            rows = max(1, _BRACKETS_AT_ONCE // n)
+            for low in range(0, len(terms), rows):
+                some = slice(low, low + rows)
+                costs = base[:, first + low : first + min(low + rows, len(terms))].T
+                bracket = costs + (earned[some] - spent[some])
+                magnitude = costs + (earned[some] + spent[some])
+                count = terms[some] + sizes
+                error = (count + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + count * _MAX_UNDERFLOW
+                np.minimum(levels, (bracket - error).min(axis=0), out=levels)
     return levels
 
 
@@ -298,19 +293,19 @@ def _exp_up(x: Fraction) -> float:
 
 def _growth(
     constraints: Adjacency, multipliers: Multipliers, epsilon: Fraction, n_reports: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return where the constraints of each secret start, their higher ends, and ``e^(epsilon d)`` of priced ones.
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the constraint of each price ``(prices,)``, and ``e^(epsilon d)`` of priced constraints ``(m,)``.
 
     A price of an unconstrained pair or of no report is refused. `epsilon` is exact, per unit; 0 stands for the growth
     of other constraints. An exponential for each different length that is priced, and a bisection for each price.
     """
-    from discreet.metricdp.kernels.brackets import mark_priced
+    from discreet.metricdp.kernels.brackets import find_priced
 
     starts = np.searchsorted(constraints.pairs[:, 0], np.arange(constraints.n + 1))
     ends = np.ascontiguousarray(constraints.pairs[:, 1])
     columns = multipliers.report, multipliers.source, multipliers.target
-    used = np.zeros(len(constraints), dtype=bool)
-    invalid = mark_priced(*columns, starts, ends, n_reports, used)
+    places = np.empty(len(multipliers.report), dtype=np.int32)
+    invalid = find_priced(*columns, starts, ends, n_reports, places)
     if invalid >= 0:
         report, s, t = (int(column[invalid]) for column in columns)
         if report >= n_reports:
@@ -321,10 +316,12 @@ def _growth(
             f"the pair {min(s, t)}, {max(s, t)}, which is not constrained",
         )
     # At distance 0 both terms of a price are in the same row and cancel.
+    used = np.zeros(len(constraints), dtype=bool)
+    used[places] = True
     used &= constraints.lengths > 0
     growth = np.zeros(len(constraints))
     growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
-    return starts, ends, growth
+    return places, growth
 
 
 def _merge_duplicates(

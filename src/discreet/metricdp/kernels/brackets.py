@@ -31,31 +31,31 @@ def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int3
 
 
 @kernel
-def mark_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+def find_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     report: NDArray[np.int32],
     source: NDArray[np.int32],
     target: NDArray[np.int32],
     starts: NDArray[np.int64],
     ends: NDArray[np.int32],
     n_reports: int,
-    used: NDArray[np.bool_],
+    places: NDArray[np.int32],
 ) -> int:
-    """Mark the constraints that have a price; return the first price of none, or of no report, or -1.
+    """Find the constraint of each price; return the first price of none, or of no report, or -1.
 
-    Prices are ``(prices,)`` arrays, ``used`` is ``(constraints,)``. Pairs whose lower secret is i are those from
-    ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``. A bisection a price.
+    Prices and ``places``, which are written, are ``(prices,)`` arrays. Pairs whose lower secret is i are those from
+    ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``. A bisection where the pair of a price is not that of
+    the one before.
 
     `n_reports` bounds the report of a price.
     """
     low, high, place = -1, -1, -1
     for p in range(len(report)):
-        # Prices of one pair usually follow each other.
         if low != min(source[p], target[p]) or high != max(source[p], target[p]):
             low, high = min(source[p], target[p]), max(source[p], target[p])
             place = _place(low, high, starts, ends)
         if place < 0 or report[p] >= n_reports:
             return p
-        used[place] = True
+        places[p] = place
     return -1
 
 
@@ -65,8 +65,8 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     source: NDArray[np.int32],
     target: NDArray[np.int32],
     value: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int32],
+    places: NDArray[np.int32],
+    first: int,
     growth: NDArray[np.float64],
     classes: NDArray[np.int64],
     earned: NDArray[np.float64],
@@ -75,19 +75,18 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Add each price to what the bracket of its source earns, and growth times it to what that of its target spends.
 
-    Prices and constraints are as of :func:`mark_priced`, ``growth`` is ``(constraints,)``; the last three are tables
-    ``(classes, reports)``. Rows are classes of secrets; a growth of zero leaves a price out. ``terms`` counts summands.
-    A bisection a price.
+    Prices and their places among the constraints are as of :func:`find_priced`, ``growth`` is ``(constraints,)``; the
+    last three are tables ``(reports, classes)`` of the reports from ``first`` on, so that prices of one report are near
+    each other. Classes are of secrets; a growth of zero leaves a price out. ``terms`` counts summands. Linear.
     """
-    low, high, place = -1, -1, -1
     for p in range(len(report)):
-        if low != min(source[p], target[p]) or high != max(source[p], target[p]):
-            low, high = min(source[p], target[p]), max(source[p], target[p])
-            place = _place(low, high, starts, ends)
-        by, k = growth[place], report[p]
+        k = report[p] - first
+        if not 0 <= k < len(terms):
+            continue
+        by = growth[places[p]]
         if value[p] > 0 and by > 0:
             s, t = classes[source[p]], classes[target[p]]
-            earned[s, k] += value[p]
-            spent[t, k] += by * value[p]
-            terms[s, k] += 1
-            terms[t, k] += 1
+            earned[k, s] += value[p]
+            spent[k, t] += by * value[p]
+            terms[k, s] += 1
+            terms[k, t] += 1

@@ -75,11 +75,14 @@ def rename_columns(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rename each column of `matrix` ``(n, m)`` as the report of least expected `cost` ``(n, n_reports)`` given it.
 
-    Returns the sums of columns ``(n, n_reports)``, and the new names ``(m,)``. A product in the precision of `cost`.
+    Returns the sums of columns ``(n, n_reports)``, and the new names ``(m,)``, 0 for a column of zeros. A product in
+    the precision of `cost`.
     """
-    best = (cost.T @ matrix.astype(cost.dtype, copy=False)).argmin(axis=0)
+    used = np.flatnonzero(matrix.any(axis=0))
+    best = np.zeros(matrix.shape[1], dtype=np.int64)
+    best[used] = (cost.T @ matrix[:, used].astype(cost.dtype)).argmin(axis=0)
     table = np.zeros(cost.shape)
-    np.add.at(table.T, best, matrix.T)
+    np.add.at(table.T, best[used], matrix.T[used])
     return table, best
 
 
