@@ -301,9 +301,9 @@ def test_no_time_still_gives_a_private_channel() -> None:
     assert verify(best, optimality=True).passed  # type: ignore[arg-type]
     outcome = made(PROBLEM, "0.5", time_limit=1e-9, throw=False)
     assert outcome.status == "limit reached"
-    assert outcome.provenance.method == "exponential"
+    assert outcome.provenance.method == "exponential-remap"
     forced = made(PROBLEM, "0.5", method=Direct(), time_limit=1e-9, throw=False)
-    assert forced.provenance.method == "exponential"
+    assert forced.provenance.method == "exponential-remap"
 
 
 def test_a_method_that_does_not_apply_is_an_error() -> None:
@@ -355,7 +355,7 @@ def test_interrupting_hands_in_the_best_channel_so_far(monkeypatch: pytest.Monke
     with pytest.raises(Interrupted) as early:
         made(PROBLEM, "0.5")
     assert early.value.best is not None
-    assert early.value.best.provenance.method == "exponential"
+    assert early.value.best.provenance.method == "exponential-remap"
     assert verify(early.value.best, optimality=True).passed
 
 

@@ -47,7 +47,11 @@ SKEWED = Problem(
     utility_loss="euclidean",
     prior=np.arange(1, 17) / np.arange(1, 17).sum(),
 )
-CHEAP = {"exponential", "planar-laplace", "tails-and-hub"}
+CHEAP = {
+    f"{name}{remap}"
+    for name in ("exponential", "planar-laplace", "tails-and-hub")
+    for remap in ("", "-remap")
+}
 LIMIT = 40.0
 MOST = 1.1 * LIMIT + 2
 CHECK = Claim.check

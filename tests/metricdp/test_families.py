@@ -122,7 +122,7 @@ def test_pairs_bound_a_design_without_time() -> None:
     problem, guarantee = stated("clustered", 4, 0.5)
     made = design(problem, guarantee, time_limit=1e-6, throw=False)
     assert verify(made, optimality=True).passed
-    assert made.provenance.method == "planar-laplace"
+    assert made.provenance.method == "planar-laplace-remap"
     assert made.lower is not None
     assert made.lower > 0
 

@@ -98,4 +98,4 @@ def test_nothing_starts_once_the_time_is_all_but_over(
     space = MetricSpace.grid(3, 4, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=np.arange(1, 13) / 78)
     made = design(problem, MetricDP("0.3", "km"), gap=0.0, time_limit=60, throw=False)
-    assert made.provenance.method == "planar-laplace"
+    assert made.provenance.method == "planar-laplace-remap"

@@ -475,8 +475,9 @@ def unprotected(
         return []
     sentences = []
     if scope.joined:
+        links = "link" if scope.joined == 1 else "links"
         sentences.append(
-            f"joined separate groups of secrets by {scope.joined} links beyond the radius"
+            f"joined separate groups of secrets by {scope.joined} {links} beyond the radius"
         )
     if scope.components > 1:
         sentences.append(

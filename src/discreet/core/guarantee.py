@@ -361,7 +361,8 @@ e^(1.5 d) times likelier from one secret than from another at d km
     def links_in_words(self) -> str:
         """The constraints beyond what was stated, which a lower bound on the loss assumes as well."""
         joined = 0 if self.space_scope is None else self.space_scope.joined
-        return f" and {joined} added links beyond the radius" if joined else ""
+        links = "link" if joined == 1 else "links"
+        return f" and {joined} added {links} beyond the radius" if joined else ""
 
     @property
     def beyond_in_words(self) -> str:

@@ -149,7 +149,9 @@ class _State:
         cost = self.part.cost / (self.part.cost.max() or 1.0)
         matrix, _ = rename_columns(table, cost.astype(np.float32))
         loss = float((self.part.cost * matrix).sum())
-        self._found[method] = replace(answer, matrix=matrix), loss
+        # Post-processing has a name of its own, as where it is asked for.
+        name = answer.method if (matrix == table).all() else f"{answer.method}-remap"
+        self._found[method] = replace(answer, method=name, matrix=matrix), loss
         return answer.note
 
     def matrix(self, candidate: Candidate) -> NDArray[np.float64] | None:
