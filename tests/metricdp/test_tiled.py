@@ -282,7 +282,7 @@ def test_steps_on_arcs_are_the_same_compiled_or_not(monkeypatch: pytest.MonkeyPa
     points, raised = [], []
     for compiled in (True, False):
         if not compiled:
-            for name in ("step_on_arcs", "most_violated"):
+            for name in ("step_on_arcs", "find_sources", "_move"):
                 function = getattr(arc_kernels, name)
                 monkeypatch.setattr(arc_kernels, name, getattr(function, "py_func", function))
         plan = plan_of(part)

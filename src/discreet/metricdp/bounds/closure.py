@@ -112,9 +112,9 @@ def close_columns(
 
 
 def close_over_all_pairs(
-    source: NDArray[np.float64],
-    factor: NDArray[np.float64],
-    closed: NDArray[np.float64],
+    source: NDArray[np.floating],
+    factor: NDArray[np.floating],
+    closed: NDArray[np.floating],
     *,
     threads: int = 1,
 ) -> None:
@@ -125,7 +125,7 @@ def close_over_all_pairs(
     Parameters
     ----------
     source, closed
-        ``(n, n_columns)``.
+        ``(n, n_columns)``, in one precision with `factor`.
     factor
         ``(n, n)``, 1 on the diagonal, with ``factor_ij factor_jk <= factor_ik``.
     threads

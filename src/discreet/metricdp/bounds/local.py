@@ -23,6 +23,7 @@ import numpy as np
 from discreet.core.jit import clock
 from discreet.core.progress import Reporter
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
+from discreet.metricdp.bounds.closure import close_over_all_pairs
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import induced_graph
@@ -489,16 +490,22 @@ class Plan:
         ----------
         A product for each report and two secrets, a tenth of a nanosecond.
         """
-        raised = np.zeros((self.graph.n, len(self.homes)))
+        tiles = [tile for tile in self.tiles if isinstance(tile, ArcTile)]
+        table = np.empty((self.graph.n, len(self.homes)), dtype=np.float32)
+        for tile in tiles:
+            table[:, tile.reports] = tile.table().T
+        # Pairs that are not constrained have factor 0, so that this is no closure but one round of raising.
+        raised = np.empty_like(table)
+        close_over_all_pairs(table, tiles[0].decay, raised, threads=state.threads)
+        del table
 
         def grow_tile(t: int) -> None:
-            tile = self.tiles[t]
-            if isinstance(tile, ArcTile):
-                raised[:, tile.reports] = tile.grow(TUNING.raised_share)
+            required = np.ascontiguousarray(raised[:, tiles[t].reports].T)
+            tiles[t].grow(required, TUNING.raised_share)
 
         state.for_each_tile(pool, grow_tile)
         state.restart_after_growth(pool)
-        return raised
+        return raised.astype(np.float64)
 
     def _typical_costs(self) -> NDArray[np.float64]:
         """Estimate the mean contribution to the loss of the secrets around each one, ``(n,)``; weights ``e^(-2 nats)``.

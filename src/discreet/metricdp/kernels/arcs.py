@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import disjoint, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from discreet.metricdp.kernels.sizes import StepSizes
 
 _LEAST = np.float32(1e-30)
+
+Numbers: TypeAlias = "NDArray[np.float32]"
+"""``(n,)``: one number for each secret."""
 
 
 class ArcArrays(NamedTuple):
@@ -46,6 +49,39 @@ class PointArrays(NamedTuple):
     y: NDArray[np.float32]
 
 
+@disjoint
+def _move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
+    x: Numbers,
+    x0: Numbers,
+    s: Numbers,
+    w: Numbers,
+    g: Numbers,
+    y: Numbers,
+    z: Numbers,
+    sums: NDArray[np.float64],
+    changes: Numbers,
+    rates: tuple[np.float32, np.float32, np.float32],
+) -> None:
+    """Take a reflected step of the variables of a report, averaged with the anchor, and clear ``g``.
+
+    Arrays are ``(n,)``: a row of each of :class:`PointArrays`, and ``y``. ``z`` gets the reflected point, unscaled,
+    which is added to ``sums``; squares of the step are added to ``changes`` one by one, so that the loop is one pass of
+    vector instructions. `rates` are the step tau and the weights of anchor and point.
+    """
+    tau, rest, weight = rates
+    zero, two = np.float32(0.0), np.float32(2.0)
+    for i in range(len(x)):
+        old = x[i]
+        new = max(old - tau * (w[i] + s[i] * (g[i] - y[i])), zero)
+        changes[i] += (new - old) * (new - old)
+        mirrored = two * new - old
+        ahead = s[i] * mirrored
+        z[i] = ahead if abs(ahead) > _LEAST else zero
+        sums[i] += ahead
+        x[i] = rest * x0[i] + weight * mirrored
+        g[i] = zero
+
+
 @kernel
 def step_on_arcs(
     arcs: ArcArrays,
@@ -61,57 +97,56 @@ def step_on_arcs(
     tau, sigma, rest, weight = sizes
     n_reports, n = point.X.shape
     zero, two = np.float32(0.0), np.float32(2.0)
-    z = np.empty(n, dtype=np.float32)
+    z, changes = np.empty(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
     sums = np.zeros(n)
-    primal, dual = 0.0, 0.0
+    dual = 0.0
     for k in range(n_reports):
-        x, x0, s, w, g = point.X[k], point.X0[k], point.S[k], point.W[k], point.G[k]
-        for i in range(n):
-            old = x[i]
-            new = max(old - tau * (w[i] + s[i] * (g[i] - point.y[i])), zero)
-            primal += (new - old) * (new - old)
-            mirrored = two * new - old
-            ahead = s[i] * mirrored
-            z[i] = ahead if abs(ahead) > _LEAST else zero
-            sums[i] += ahead
-            x[i] = rest * x0[i] + weight * mirrored
-            g[i] = zero
-        for e in range(arcs.first[k], arcs.first[k + 1]):
-            i, j, a, r = arcs.source[e], arcs.target[e], arcs.decay[e], arcs.scale[e]
-            old = arcs.L[e]
+        row = point.X[k], point.X0[k], point.S[k], point.W[k], point.G[k]
+        _move(*row, point.y, z, sums, changes, (tau, rest, weight))
+        g = row[4]
+        of_k = slice(arcs.first[k], arcs.first[k + 1])
+        sources, targets, decays = arcs.source[of_k], arcs.target[of_k], arcs.decay[of_k]
+        scales, prices, anchors = arcs.scale[of_k], arcs.L[of_k], arcs.L0[of_k]
+        for e in range(len(sources)):
+            i, j, a, r = sources[e], targets[e], decays[e], scales[e]
+            old = prices[e]
             new = max(old + sigma * (r * (a * z[i] - z[j])), zero)
             dual += (new - old) * (new - old)
-            mixed = rest * arcs.L0[e] + weight * (two * new - old)
-            arcs.L[e] = mixed
+            mixed = rest * anchors[e] + weight * (two * new - old)
+            prices[e] = mixed
             price = mixed * r
             g[i] += a * price
             g[j] -= price
-    moved[0], moved[1] = primal, dual
+    moved[0], moved[1] = changes.sum(), dual
     return sums
 
 
 @kernel
-def most_violated(
+def find_sources(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     Z: NDArray[np.float32],
     decay: NDArray[np.float32],
     required: NDArray[np.float32],
-    source: NDArray[np.int32],
+    report: NDArray[np.int64],
+    target: NDArray[np.int64],
+    source: NDArray[np.int64],
 ) -> None:
-    """Find what the most violated arc of each entry requires: ``max_i decay_ij Z_ki``, and its source i.
+    """Find from which source ``required`` comes at some entries: the first i with ``decay_ij Z_ki``, the same product.
 
-    ``Z``, ``required`` and ``source`` are ``(n_reports, n)``; ``decay`` is symmetric, 0 for pairs that are not
-    constrained and on the diagonal. The source is -1 where nothing is required. The cost is ``O(n_reports n^2)``.
+    ``Z`` and ``required`` are ``(n_reports, n)``; ``decay`` ``(n, n)`` is symmetric; ``report``, ``target`` and
+    ``source``, which is written, are ``(entries,)``. An entry without a source keeps what it has. ``O(n)`` an entry.
     """
-    n_reports, n = Z.shape
-    required[:] = np.float32(0.0)
-    source[:] = np.int32(-1)
-    for i in range(n):
-        row = decay[i]
-        for k in range(n_reports):
-            z, largest, place = Z[k, i], required[k], source[k]
-            if z > _LEAST:
-                for j in range(n):
-                    value = row[j] * z
-                    more = value > largest[j]
-                    largest[j] = value if more else largest[j]
-                    place[j] = np.int32(i) if more else place[j]
+    n = len(decay)
+    for e in range(len(report)):
+        z, row, wanted = Z[report[e]], decay[target[e]], required[report[e], target[e]]
+        for begin in range(0, n, 64):
+            of_z, of_row = z[begin : begin + 64], row[begin : begin + 64]
+            found = 0
+            # No exit inside the strip: a count is what the compiler can vectorize.
+            for i in range(len(of_z)):
+                found += 1 if of_row[i] * of_z[i] == wanted else 0
+            if found:
+                for i in range(len(of_z)):
+                    if of_row[i] * of_z[i] == wanted:
+                        source[e] = begin + i
+                        break
+                break

@@ -21,6 +21,10 @@ def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int3
     if high + 1 >= len(starts):
         return -1
     first, last = starts[low], starts[low + 1]
+    # No later, since ends ascend, and there if all pairs are constrained.
+    last = min(last, first + high - low)
+    if last > first and ends[last - 1] == high:
+        return last - 1
     while first < last:
         middle = (first + last) // 2
         if ends[middle] < high:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     first: int,
     last: int,
-    Z: NDArray[np.float64],
-    factor: NDArray[np.float64],
-    raised: NDArray[np.float64],
+    Z: NDArray[np.floating],
+    factor: NDArray[np.floating],
+    raised: NDArray[np.floating],
     rows_in_cache: int = 128,
 ) -> None:
     """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, in one pass over all pairs; factors of a secret are 1.

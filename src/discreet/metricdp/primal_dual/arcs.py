@@ -63,9 +63,10 @@ class ArcTile(TileState):
         """
         n, k = self.cost.shape
         self.unit = unit
-        self.first = np.zeros(k + 1, dtype=np.int64)
+        self.keys = np.zeros(0, dtype=np.int64)
         self.source = self.target = np.zeros(0, dtype=np.uint16)
-        self.L = self.best_multipliers = np.zeros(0, dtype=np.float32)
+        self.shrink = self.R = self.L = self.best_multipliers = np.zeros(0, dtype=np.float32)
+        self.load = self.units.T * np.sqrt(self.local)
         self.S = np.ones((k, n), dtype=np.float32)
         self.X = np.ascontiguousarray(self.start.T, dtype=np.float32)
         report, target = np.nonzero(self.decay[self.homes])
@@ -74,47 +75,42 @@ class ArcTile(TileState):
         self.G = np.zeros_like(self.X)
         self.sums, self.moved = np.zeros(n), np.zeros(2)
 
-    def _keys(
-        self, report: NDArray[Any], source: NDArray[Any], target: NDArray[Any]
-    ) -> NDArray[Any]:
-        """Return numbers by which arcs are ordered: by report, and then so that neighbors share no secret.
-
-        A step would otherwise wait for each sum before the next is added to it.
-        """
-        n, i = len(self.secrets), source.astype(np.int64)
-        return (report * n + (target - i) % n) * n + i
-
     def _add(self, report: NDArray[Any], source: NDArray[Any], target: NDArray[Any]) -> None:
         """Add arcs with price 0, those that exist left out; call :meth:`set_anchor` afterwards.
 
         `report`, `source` and `target` are ``(arcs,)``, numbered as in the tile. Scales change with the number of
-        arcs. A sort.
+        arcs. A sort of the new ones, which are inserted.
         """
         n, k = self.cost.shape
-        old = self._keys(np.repeat(np.arange(k), np.diff(self.first)), self.source, self.target)
-        keys = np.union1d(old, self._keys(report, source, target))
-        place = np.searchsorted(keys, old)
-        tables = []
-        for table in (self.L, self.best_multipliers):
-            tables.append(np.zeros(len(keys), dtype=np.float32))
-            if len(table):
-                tables[-1][place] = table
-        (self.L, self.best_multipliers), self.L0 = tables, np.zeros(len(keys), dtype=np.float32)
+        i = source.astype(np.int64)
+        # By report, and then so that neighbors share no secret: a step would wait for each sum before the next is added
+        # to it.
+        keys = np.unique((report * n + (target - i) % n) * n + i)
+        place = np.searchsorted(self.keys, keys)
+        known = np.append(self.keys, -1)[place] == keys
+        keys, place = keys[~known], place[~known]
         rest, i = np.divmod(keys, n)
         report, offset = np.divmod(rest, n)
-        self.first, j = np.searchsorted(report, np.arange(k + 1)), (i + offset) % n
-        self.source, self.target = i.astype(np.uint16), j.astype(np.uint16)
-        self.shrink = self.decay[i, j]
+        j = (i + offset) % n
+        shrink, units = self.decay[i, j], self.units.T
         # Steps of Pock and Chambolle: the inverse of the sum of a row's, or of a column's coefficients.
-        units = self.units.T
-        forth, back = self.shrink * units[report, i], units[report, j]
+        forth, back = shrink * units[report, i], units[report, j]
         larger = np.maximum(forth, back)
-        self.R = (1.0 / np.sqrt(larger * (forth + back))).astype(np.float32)
-        load = units * np.sqrt(self.local)
-        size = load.size
-        load += np.bincount(report * n + i, forth / larger, size).reshape(k, n)
-        load += np.bincount(report * n + j, back / larger, size).reshape(k, n)
-        before, self.S = self.S, (units / np.sqrt(load)).astype(np.float32)
+        scale = 1.0 / np.sqrt(larger * (forth + back))
+        size = self.load.size
+        self.load += np.bincount(report * n + i, forth / larger, size).reshape(k, n)
+        self.load += np.bincount(report * n + j, back / larger, size).reshape(k, n)
+        self.keys = np.insert(self.keys, place, keys)
+        self.first = np.searchsorted(self.keys, np.arange(k + 1) * n * n)
+        self.source, self.target = (
+            np.insert(self.source, place, i),
+            np.insert(self.target, place, j),
+        )
+        self.shrink, self.R = np.insert(self.shrink, place, shrink), np.insert(self.R, place, scale)
+        self.L, self.L0 = np.insert(self.L, place, 0.0), np.zeros(len(self.keys), dtype=np.float32)
+        if len(self.best_multipliers):
+            self.best_multipliers = np.insert(self.best_multipliers, place, 0.0)
+        before, self.S = self.S, (units / np.sqrt(self.load)).astype(np.float32)
         self.X *= before / self.S
         self.W = self.cost.T.astype(np.float32) / np.float32(self.unit) * self.S
         self.squares = np.square(self.S, dtype=np.float64).sum(axis=0)
@@ -129,41 +125,46 @@ class ArcTile(TileState):
         return 1.0
 
     def grow(
-        self, cover: float, *, min_violation: float = 0.02, min_required: float = 1e-7
-    ) -> NDArray[np.float64]:
-        """Add the most costly of the violated arcs; return the columns raised once to the most violated ones.
+        self,
+        required: NDArray[np.float32],
+        cover: float,
+        *,
+        min_violation: float = 0.02,
+        min_required: float = 1e-7,
+    ) -> None:
+        """Add the most costly of the violated arcs.
 
         Parameters
         ----------
+        required
+            ``(k, n)``: the largest of each entry and of what arcs require of it, ``max_i decay_ij Z_ki``.
         cover
             Share of the loss added by raising that the added arcs account for.
         min_violation, min_required
             Least relative violation of an arc that is added, and least probability that it requires: smaller ones cost
             a step more than the loss that they save.
-
-        Returns
-        -------
-        ndarray
-            ``(n, k)``.
         """
-        from discreet.metricdp.kernels.arcs import most_violated
+        from discreet.metricdp.kernels.arcs import find_sources
 
-        Z = np.maximum(self.X * self.S, np.float32(0.0))
-        required, source = np.empty_like(Z), np.empty(Z.shape, dtype=np.int32)
-        most_violated(Z, self.decay, required, source)
+        Z = self.table()
         added = self.cost.T * np.maximum(required - Z * (1 + min_violation), 0.0)
         added[required < min_required] = 0.0
-        order = np.sort(added, axis=None)[::-1]
-        total = np.cumsum(order)
-        if total[-1] > 0:
+        order = np.sort(added[added > 0])[::-1]
+        if len(order):
+            total = np.cumsum(order)
             least = order[min(int(np.searchsorted(total, cover * total[-1])), len(order) - 1)]
-            report, target = np.nonzero((added >= least) & (added > 0))
-            self._add(report, source[report, target], target)
-        return np.asarray(np.maximum(Z, required).T, dtype=np.float64)
+            report, target = np.nonzero(added >= least)
+            source = np.zeros(len(report), dtype=np.int64)
+            find_sources(Z, self.decay, required, report, target, source)
+            self._add(report, source, target)
+
+    def table(self) -> NDArray[np.float32]:
+        """Return the channel of the iterate, ``(k, n)``: a row for each report."""
+        return np.asarray(np.maximum(self.X * self.S, np.float32(0.0)))
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the channel of the iterate, ``(n, k)``."""
-        return np.asarray(np.maximum((self.X * self.S).T, np.float32(0.0)), dtype=np.float64)
+        return self.table().T.astype(np.float64)
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
         """Take one step at the row prices `y` ``(n,)``, in place; sets `sums`, the row sums, and `moved`.
