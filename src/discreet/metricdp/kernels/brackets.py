@@ -24,7 +24,7 @@ def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int3
     # No later, since ends ascend, and there if all pairs are constrained.
     last = min(last, first + high - low)
     if last > first and ends[last - 1] == high:
-        return last - 1
+        return int(last - 1)
     while first < last:
         middle = (first + last) // 2
         if ends[middle] < high:
