@@ -289,7 +289,7 @@ class Search:
         if reason:
             self.trace.append(reason)
         for method in methods:
-            if self.reached or self._is_late() or self._must_stop():
+            if self.reached or self._is_late():
                 break
             self._run_method(method)
         self._report_progress(FINAL_VERIFICATION)
@@ -523,12 +523,6 @@ class Search:
         """Return whether too little of the time limit is left for another method."""
         remaining, seconds = self._remaining(), self.limits.seconds or 0.0
         return remaining is not None and remaining <= _LIMITS.min_time_share_for_method * seconds
-
-    def _must_stop(self) -> bool:
-        """Return whether a channel with a bound is verified, and no time remains to repair and verify another."""
-        remaining = self._remaining()
-        known = self.verified is not None and self.lower > self.negligible
-        return known and remaining is not None and remaining <= self.handling
 
     def _gap(self) -> float:
         """Return the relative gap of the verified channel; 1 without one."""

@@ -271,6 +271,8 @@ class _Run:
         self.polished_at = 0
         first_look = _TUNING.steps_before_first_look * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
+        # So that a short limit has a bound.
+        self.bounded_at = {self.look_at // 4, self.look_at // 2}
         self.growth = _GROWTH_ON_ARCS if plan.stars else _GROWTH_ON_TILES
         self.offer_at, self.offered_at = int(_TUNING.looks_before_offer * first_look), 0
         self.step_seconds = self.look_seconds = 0.0
@@ -306,6 +308,8 @@ class _Run:
                     spent, steps = spent + clock() - begun, steps + 1
                     self.step_seconds = spent / steps
                 self.limits.beat()
+                if state.count in self.bounded_at:
+                    state.update_best(self.pool)
                 last = state.count >= self.iterations
                 if last or state.count >= self.look_at:
                     self.look_at = int(self.growth.evaluation * state.count) + 1
