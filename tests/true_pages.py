@@ -15,6 +15,7 @@ from discreet.evaluate.simulate.location import attack_places
 from discreet.lrgeo import Epochs
 from discreet.report import choosing, demo
 from discreet.report.demo import build_demo
+from discreet.report.trying import try_counts
 from discreet.service import Client
 from discreet.service.page import Page
 from discreet.service.recorded import record
@@ -105,6 +106,6 @@ def small_demo(folder: str | Path, **options: Any) -> Demo:
     sizes |= {"households": 2_000, "patients": 60, "attack_mode": _attack_mode}
     with (
         patch.object(choosing, "EPSILONS", choosing.EPSILONS[::4]),
-        patch.object(demo, "try_counts", functools.partial(demo.try_counts, games=40)),
+        patch.object(demo, "try_counts", functools.partial(try_counts, games=40)),
     ):
         return build_demo(folder, **options | sizes)

@@ -391,7 +391,8 @@ def test_closing_in_blocks_is_floyd_and_warshall(n: int, block: int, width: int)
 
 def test_strips_of_third_nodes_change_the_speed_alone() -> None:
     original = random_graph(3, 15, 0.5, 9)
-    given = original.shortest_paths() + np.diag([np.inf] * 15), original.pairs, original.lengths
+    paths, lengths = (one.astype(float) for one in (original.shortest_paths(), original.lengths))
+    given = paths + np.diag([np.inf] * 15), original.pairs, lengths
     implied = getattr(_kernels.implied_dense, "py_func", _kernels.implied_dense)
     assert (implied(*given, 4) == implied(*given)).all()
     assert implied(*given).any()
