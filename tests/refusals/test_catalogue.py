@@ -132,12 +132,12 @@ def drawn(draw: st.DrawFn) -> Case:
     return Case("drawn", "drawn", f"age,ill\n{rows}".encode(), "drawn")
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
+FEW = settings(
+    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
+
+
+@FEW
 @given(case=drawn())
 def test_drawn_tables_have_one_verdict(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], case: Case
@@ -158,12 +158,7 @@ def _covers(rows: list[tuple[Any, ...]], published: frozenset[tuple[str, ...]]) 
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=15,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+@FEW
 @given(case=drawn())
 def test_drawn_tables_have_one_verdict_in_the_studio(
     tmp_path_factory: pytest.TempPathFactory, studio: Studio, case: Case
