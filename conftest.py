@@ -45,7 +45,10 @@ OTHER_BITS = os.environ.get("DISCREET_TEST_BITS", "")
 """Draws of another run: what is wanted of it is to find what no one has seen yet."""
 
 EXAMPLES = int(os.environ.get("DISCREET_TEST_EXAMPLES", "100"))
-"""Draws of a property that states no number of its own; fewer where only the branches that run are looked at."""
+"""Draws of a property; fewer where only the branches that run are looked at. Where it is set, no property has more."""
+
+_STATED = "_hypothesis_internal_use_settings"
+"""Where Hypothesis keeps what a property states."""
 
 # A shared machine is slow at times: that is no failure of a law.
 hypothesis.settings.register_profile(
@@ -104,6 +107,15 @@ def _write_in_memory(folder: Path = Path("/dev/shm")) -> None:  # noqa: S108 - i
 
 # Tests and modules stay: looking for circles among them, again and again, is a quarter of the time of collecting.
 gc.disable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let properties that state a number of draws have no more than are asked for."""
+    for item in items if "DISCREET_TEST_EXAMPLES" in os.environ else ():
+        test = getattr(item, "obj", None)
+        stated = getattr(test, _STATED, None)
+        if stated is not None and stated.max_examples > EXAMPLES:
+            setattr(test, _STATED, hypothesis.settings(stated, max_examples=EXAMPLES))
 
 
 def pytest_collection_finish() -> None:

@@ -271,27 +271,15 @@ def test_risk_reads_and_recodes_pieces_as_a_file_in_memory(
     table = odd_people(600, suffix)
     write(table, tmp_path / "people", 3, suffix=suffix)
     (table.write_csv if suffix == ".csv" else table.write_parquet)(f"one{suffix}")
-    words = [
-        "--quasi",
-        "age,years,sex,cm",
-        "--sensitive",
-        "ill",
-        *RULES,
-        "--round",
-        "cm=2",
-        "--json",
-    ]
+    roles = ("--quasi", "age,years,sex,cm", "--sensitive", "ill")
+    words = [*roles, *RULES, "--round", "cm=2", "--json"]
     plain = say(capsys, "risk", f"one{suffix}", *words[:4], "--json").data
     whole = say(capsys, "risk", f"one{suffix}", *words).data
     # What causes the risk is found in memory alone.
     assert whole.pop("sources") != plain["sources"]
     assert whole["classes"] != plain["classes"]
-    for source, more in (
-        ("people", []),
-        ("people", ["--memory", "1GB"]),
-        ("people", ["--threads", "2"]),
-    ):
-        said = say(capsys, "risk", source, *words, *more)
+    for more in ([], ["--memory", "1GB"], ["--threads", "2"]):
+        said = say(capsys, "risk", "people", *words, *more)
         assert said.status == 0, said.err
         assert said.data == whole
     missed = say(capsys, "risk", "people", *words[:4], "--top", "height=2")

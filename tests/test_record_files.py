@@ -18,6 +18,7 @@ from discreet.core.guarantee import PureDP
 from discreet.hierarchy import GroupSizes, from_records, from_units, plan
 from discreet.streaming import RecordFiles, pieces, record_files, record_steps
 from discreet.streaming import steps as large_steps
+from few import few_of
 
 REGIONS = ["state", "county"]
 LISTED = [("GA", "1"), ("GA", "2"), ("NY", "1"), ("DC",)]
@@ -89,7 +90,7 @@ def told(data: GroupSizes) -> Any:
     )
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few_of(3, [2, 3, 4, 0, 1, 5, 6, 7]))
 def test_units_that_lie_in_several_parts_are_counted_once(tmp_path: Path, seed: int) -> None:
     table = people(seed, text=seed % 2 == 0)
     suffix = ".csv" if seed % 4 == 3 else ".parquet"

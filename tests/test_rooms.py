@@ -133,18 +133,8 @@ def test_a_run_that_is_ended_leaves_nothing_and_one_that_is_killed_is_cleared_by
     source = tmp_path / "in.csv"
     source.write_text("age\n" + "\n".join(str(20 + i % 9) for i in range(40)))
     where = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [
-        "anonymize",
-        source,
-        "-k",
-        2,
-        "--quasi",
-        "age",
-        "--memory",
-        "1GB",
-        "-o",
-        tmp_path / "out.csv",
-    ]
+    line = "anonymize -k 2 --quasi age --memory 1GB -o"
+    command = [*line.split(), tmp_path / "out.csv", source]
 
     def stopped_by(number: int) -> int:
         with subprocess.Popen(

@@ -8,11 +8,14 @@ import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.simulate.location import attack_places
 from discreet.lrgeo import Epochs
+from discreet.report import choosing, demo
 from discreet.report.demo import build_demo
+from discreet.report.trying import try_counts
 from discreet.service import Client
 from discreet.service.page import Page
 from discreet.service.recorded import record
@@ -99,14 +102,10 @@ def _attack_mode(mode: str) -> Attacked:
 
 def small_demo(folder: str | Path, **options: Any) -> Demo:
     """Build the demo of the command, with few of everything."""
-    small = functools.partial(
-        build_demo,
-        junctions=30,
-        rows=3,
-        columns=4,
-        people=80,
-        runs=1,
-        households=2_000,
-        patients=60,
-    )
-    return small(folder, **options | {"attack_mode": _attack_mode})
+    sizes: Any = {"junctions": 30, "rows": 3, "columns": 4, "people": 80, "runs": 1}
+    sizes |= {"households": 2_000, "patients": 60, "attack_mode": _attack_mode}
+    with (
+        patch.object(choosing, "EPSILONS", choosing.EPSILONS[::4]),
+        patch.object(demo, "try_counts", functools.partial(try_counts, games=40)),
+    ):
+        return build_demo(folder, **options | sizes)

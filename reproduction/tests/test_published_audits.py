@@ -12,6 +12,7 @@ from audits.test_hierarchy_privacy import PERSON, all_neighbors, entries, loss, 
 from audits.test_hierarchy_privacy import audit as audit_entries
 from cli.commands import say
 from discreet import InvalidProblemError, PureDP, audit
+from discreet.evaluate.attack import reconstruction
 from discreet.evaluate.audit.hierarchy import audit_counts
 from discreet.evaluate.audit.request import AuditRequest
 from discreet.hierarchy.measure import level_shares, node_scales
@@ -104,7 +105,14 @@ def test_the_command_refuses_the_chain_and_accepts_nothing(
     assert "<strong>rejected" in page.read_text(encoding="utf-8")
 
 
-def test_a_published_method_of_counts_is_attacked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_published_method_of_counts_is_attacked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    average = reconstruction.attack_repeated_counts
+    # Two averages of 16 releases, and not forty.
+    monkeypatch.setattr(
+        reconstruction, "attack_repeated_counts", lambda *a, **m: average(*a, **m | {"trials": 2})
+    )
     options = ("--epsilon", "1", "--method", "m-c-ch", "--trials", "40", "--json")
     said = say(capsys, "attack", "hierarchy", *options)
     assert said.status == 0, said.err

@@ -15,6 +15,7 @@ from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.objectives.objective import Objective
 from discreet.submodular.stating import state_choice
 from discreet.testing import assert_pure_dp
+from few import each_once
 from submodular.tiny import law_of
 
 ONE = PureDP(2, "add-remove-one")
@@ -48,8 +49,9 @@ def own(records: list[int]) -> FromRecords:
     return FromRecords(records, wild, n_elements=3, scale_bits=1)
 
 
-@pytest.mark.parametrize("method", [Algorithm3(), Subsampled(lazy=False)])
-@pytest.mark.parametrize("extra", [0, 1])
+@pytest.mark.parametrize(
+    ("method", "extra"), each_once([Algorithm3(), Subsampled(lazy=False)], [0, 1])
+)
 def test_a_function_that_rises_and_falls_keeps_its_guarantee(method: Any, extra: int) -> None:
     matroid = UniformMatroid(3, 2)
     # Coins of kept records multiply what there is to enumerate.

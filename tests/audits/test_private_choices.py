@@ -50,14 +50,8 @@ def laws_of(run: Callable[..., object], cases: list[Any], runs: int) -> list[Law
 @pytest.mark.parametrize(
     "method",
     [
-        Algorithm3(),
-        Algorithm3(lazy=False),
-        Algorithm4("0.9"),
-        PartSampled("0.9"),
-        Mitrovic(),
-        PermuteAndFlip(),
-        Subsampled(lazy=False),
-        BadanidiyuruVondrak(rounds=1, samples=1),
+        *(Algorithm3(), Algorithm3(lazy=False), Algorithm4("0.9"), PartSampled("0.9"), Mitrovic()),
+        *(PermuteAndFlip(), Subsampled(lazy=False), BadanidiyuruVondrak(rounds=1, samples=1)),
     ],
     ids=lambda method: f"{method.name}{'' if getattr(method, 'lazy', True) else '-eager'}",
 )

@@ -21,14 +21,14 @@ def test_more_budget_loses_less(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     page = tmp_path / "page.html"
     said = say(
         capsys,
-        *("compare", "hierarchy", "--epsilon", "0.05,2", "--methods", "m-h-dp", "--json"),
+        *("compare", "hierarchy", "--epsilon", "0.05,2", "--methods", "m-c-dp", "--json"),
         *("--report", page),
     )
     assert said.status == 0, said.err
     assert said.data["parameter"] == "epsilon"
-    lost = values(said.data, "m-h-dp")
+    lost = values(said.data, "m-c-dp")
     assert lost[0] > lost[1]
-    assert "m-h-dp" in page.read_text(encoding="utf-8")
+    assert "m-c-dp" in page.read_text(encoding="utf-8")
 
 
 def test_more_anonymity_loses_more(capsys: pytest.CaptureFixture[str]) -> None:

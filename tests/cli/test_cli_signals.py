@@ -109,7 +109,7 @@ DESIGN = (
 @pytest.mark.parametrize(
     ("name", "before"),
     [
-        ("SIGTERM", ""),
+        pytest.param("SIGTERM", "", marks=pytest.mark.slow),
         ("SIGHUP", ""),
         # As a script does for what it runs in the background.
         ("SIGTERM", "signal.signal(signal.SIGINT, signal.SIG_IGN)"),

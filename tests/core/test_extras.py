@@ -78,23 +78,11 @@ def test_a_report_says_where_a_figure_would_be(monkeypatch: pytest.MonkeyPatch) 
 def test_tables_in_memory_need_neither_pyarrow_nor_matplotlib(tmp_path: Path) -> None:
     rows = "".join(f"{20 + at % 5},{'MF'[at % 2]}\n" for at in range(40))
     (tmp_path / "people.csv").write_text(f"age,sex\n{rows}", encoding="utf-8")
-    done = run_without(
-        tmp_path, "anonymize", "people.csv", "-k", "4", "--quasi", "age,sex", "-o", "out.parquet"
-    )
+    line = "anonymize people.csv -k 4 --quasi age,sex -o out.parquet"
+    done = run_without(tmp_path, *line.split())
     assert done.returncode == 0, done.stderr
-    again = run_without(
-        tmp_path,
-        "anonymize",
-        "out.parquet",
-        "-k",
-        "4",
-        "--quasi",
-        "sex",
-        "--drop",
-        "age",
-        "-o",
-        "b.csv",
-    )
+    line = "anonymize out.parquet -k 4 --quasi sex --drop age -o b.csv"
+    again = run_without(tmp_path, *line.split())
     assert again.returncode == 0, again.stderr
     risk = run_without(tmp_path, "risk", "people.csv", "--quasi", "age", "--report", "risk.html")
     assert risk.returncode == 0, risk.stderr

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core import outcome
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
@@ -121,6 +122,8 @@ def test_versions_name_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.version", absent)
+    # What was read is kept.
+    monkeypatch.setattr(outcome, "_version", outcome._version.__wrapped__)
     assert versions()["numpy"] == "not installed"
 
 

@@ -66,13 +66,15 @@ def run_notebook(name: str) -> set[str]:
 def test_a_notebook_runs_within_ten_seconds_and_shows_views(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The second run is measured: the first one may compile kernels, half a minute once on a machine."""
+    """A first run may compile kernels, half a minute once on a machine; then a second one is measured."""
     for turn in ("first", "second"):
         shutil.copytree(DOCS / "files", tmp_path / turn / "files")
         (tmp_path / turn / "tutorials").mkdir()
         monkeypatch.chdir(tmp_path / turn / "tutorials")
         begun = time.process_time()
         shown = run_notebook(name)
-    assert time.process_time() - begun < _MAX_CPU_SECONDS
+        if (spent := time.process_time() - begun) < _MAX_CPU_SECONDS:
+            break
+    assert spent < _MAX_CPU_SECONDS
     assert LESSONS[name][1] <= shown
     capsys.readouterr()

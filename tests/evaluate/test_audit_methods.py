@@ -24,6 +24,7 @@ from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.sensitivity import sensitivity
 from discreet.metricdp.verify import verify_channel
+from few import each_once, few_of
 
 COUNTS = sorted(METHODS.proven)
 assert len(COUNTS) == 22
@@ -49,8 +50,10 @@ def test_every_method_of_counts_with_a_guarantee_keeps_its_claim_exactly(
     assert found.lower > 0.9 or relation == "replace-person"
 
 
-@pytest.mark.parametrize("method", ["m-c-dp", "top-down-a", "hay-sorted", "m-c-ch-calibrated"])
-@pytest.mark.parametrize("strength", ["exact", "sampled"])
+@pytest.mark.parametrize(
+    ("method", "strength"),
+    each_once(["m-c-dp", "top-down-a", "hay-sorted", "m-c-ch-calibrated"], ["sampled", "exact"]),
+)
 def test_half_the_sensitivity_is_refused(
     method: str, strength: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,8 +116,13 @@ def test_all_neighbors_of_tiny_data_are_listed() -> None:
 # Choices.
 
 
-@pytest.mark.parametrize("method", ["subsampled", "algorithm-3", "permute-and-flip", "mitrovic"])
-@pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
+@pytest.mark.parametrize(
+    ("method", "relation"),
+    each_once(
+        ["subsampled", "algorithm-3", "permute-and-flip", "mitrovic"],
+        ["add-remove-one", "replace-one"],
+    ),
+)
 def test_private_choices_keep_their_claim(method: str, relation: Any) -> None:
     found = audit_choices(AuditRequest(method, epsilon="1", neighbors=relation))
     assert not found.rejected
@@ -209,7 +217,7 @@ def test_channels_without_pairs_are_refused() -> None:
 # Places.
 
 
-@pytest.mark.parametrize("strength", [None, "exact", "sampled"])
+@pytest.mark.parametrize("strength", few_of(2, [None, "exact", "sampled"]))
 def test_the_designed_mechanism_of_a_region_is_not(strength: str | None) -> None:
     found = audit_places(AuditRequest("design", epsilon="1", strength=strength))
     assert not found.rejected

@@ -130,11 +130,11 @@ def test_what_a_client_of_the_service_draws_from_is_audited_by_points() -> None:
     """The real application and a real client pass; one that holds a mechanism with too large a claim does not."""
     from discreet.service.recorded import record
 
-    request = AuditRequest("service", points=2_000)
+    request = AuditRequest("service", points=500)
     audited = audit_service_points(request, record)
     assert not audited.rejected
     assert audited.strength == "exact"
-    assert audited.pairs == 2_000
+    assert audited.pairs == 500
     assert 1.5 < audited.lower <= 2
 
     class Altered:

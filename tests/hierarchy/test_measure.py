@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -86,22 +87,20 @@ def test_sensitivities_are_those_of_all_neighbors(
 ) -> None:
     """Two regions of two units, sizes beyond the top code too: no neighbor moves a level further, some do as far."""
     worst = np.zeros((2, 2), dtype=np.int64)
-    frame = None
+    # Most tables are neighbors of many others.
+    true = cache(lambda groups: truth(table(groups, max_size, units), kind))
     for sizes in product(range(max_size + 1), repeat=4):
         groups = (sizes[:2], sizes[2:])
-        one = table(groups, max_size, units)
-        values = truth(one, kind)
-        frame = one.frame
         for other in neighbors(groups, quantity, relation):
             if other < groups and relation == REPLACED:
                 continue
-            moved = truth(table(other, max_size, units), kind) - values
+            moved = true(other) - true(groups)
             cut = 4 if kind == "sorted" else 1
             levels = [moved[:cut], moved[cut:]]
             for level, part in enumerate(levels):
                 worst[level, 0] = max(worst[level, 0], np.abs(part).sum())
                 worst[level, 1] = max(worst[level, 1], (part**2).sum())
-    assert frame is not None
+    frame = table(((0, 0), (0, 0)), max_size, units).frame
     wide = Frame(frame.tree, frame.max_size, frame.units, quantity, frame.group_totals)
     stated = [
         [sensitivity(wide, kind, relation, level, norm=norm) for norm in (1, 2)]

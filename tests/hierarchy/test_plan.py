@@ -216,6 +216,7 @@ def test_a_plan_pickles_and_releases_the_same(public: str, tmp_path: Path) -> No
     planned = plan(None, HUGE, public_units=homes, **TABLE)
     again = pickle.loads(pickle.dumps(planned))  # noqa: S301 - our own bytes
     assert str(again) == str(planned)
+    assert not again.frame.tree.child_start.flags.writeable
     assert "units: which units exist" in str(planned)
     seen = [one.release(PEOPLE).result.counts.tolist() for one in (planned, again)]
     assert seen[0] == seen[1]

@@ -451,7 +451,7 @@ def test_what_is_public_can_be_read_before_anything_private(tmp_path: Path) -> N
     assert public.frame(3, 1).total == 3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=30), st.integers(1, 4))
 def test_counts_are_those_of_a_plain_loop(rows: list[tuple[int, int]], max_size: int) -> None:
     """Units 0 to 6 lie in region ``unit mod 3``; quantities are 0 to 3, clipped at 2."""

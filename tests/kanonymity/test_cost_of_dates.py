@@ -74,7 +74,7 @@ def partitions(count: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
 
 
 @pytest.mark.jit
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(DAYS, min_size=2, max_size=6), st.sampled_from(LEVELS), st.sampled_from([1.0, 2.5]))
 @example([date(1980, 1, 1), date(1980, 2, 29), date(1980, 3, 31)], "month", 1.0)
 @example([date(1983, 12, 31), date(1984, 1, 1)], "5 years", 1.0)

@@ -51,7 +51,7 @@ def fits(cell_age: str, cell_sex: str, person: tuple[int, str]) -> bool:
     return ends[0] <= person[0] <= ends[-1] and person[1] in cell_sex.split("|")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(sampled(), st.integers(2, 6))
 def test_every_published_row_covers_k_people_counted_by_hand(
     drawn: tuple[list[tuple[int, str]], list[tuple[int, str]]], least: int
@@ -72,7 +72,7 @@ def test_every_published_row_covers_k_people_counted_by_hand(
     assert [one.name for one in made.provenance.assumed_public] == ["population"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(sampled(), st.integers(2, 5))
 def test_no_partition_loses_less_than_the_bound_and_the_best_is_rarely_far(
     drawn: tuple[list[tuple[int, str]], list[tuple[int, str]]], least: int

@@ -47,6 +47,7 @@ from discreet.streaming.run import _quotas
 from discreet.streaming.workspace import Workspace
 from discreet.tables.rooms import make_private
 from discreet.tables.writing import join_files
+from few import each_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,8 +210,10 @@ def test_demands_and_persons_hold_on_what_is_written(tmp_path: Path) -> None:
 OTHERS: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
 
 
-@pytest.mark.parametrize("out", ["out", "out.csv", "out.parquet"])
-@pytest.mark.parametrize("more", ["", "persons and demands", "suppressed"])
+@pytest.mark.parametrize(
+    ("out", "more"),
+    each_once(["out", "out.csv", "out.parquet"], ["persons and demands", "", "suppressed"]),
+)
 def test_classes_with_one_value_are_those_that_memory_counts(
     tmp_path: Path, out: str, more: str
 ) -> None:
@@ -349,8 +352,7 @@ def test_parts_divide_all_that_may_be_left_out(share: float) -> None:
     assert all(0 <= quota <= size for quota, size in zip(quotas, rows, strict=True))
 
 
-@pytest.mark.parametrize("seconds", [1e-6, 60.0])
-@pytest.mark.parametrize("effort", ["fast", "strong"])
+@pytest.mark.parametrize(("seconds", "effort"), each_once([1e-6, 60.0], ["fast", "strong"]))
 def test_a_time_limit_leaves_valid_classes_and_a_bound_that_holds(
     tmp_path: Path, seconds: float, effort: str
 ) -> None:
@@ -400,8 +402,7 @@ def families() -> dict[str, pl.DataFrame]:
     }
 
 
-@pytest.mark.parametrize("name", families())
-@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize(("name", "sets"), each_once(families(), [False, True]))
 def test_families_of_tables_end_with_valid_classes_on_both_engines(
     tmp_path: Path, name: str, *, sets: bool
 ) -> None:
@@ -531,12 +532,11 @@ def test_a_code_that_the_sample_did_not_see_and_equal_rows(
     rare = people().with_columns(
         job=pl.when(pl.col("row") < 2).then(pl.lit("rare")).otherwise("job")
     )
-    options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
-    anonymize_files(folder_of(rare, tmp_path / "in"), tmp_path / "out", GUARANTEE, **options)
+    anonymize_files(folder_of(rare, tmp_path / "in"), tmp_path / "out", GUARANTEE, **OTHERS)
     check(tmp_path / "out", rare)
     equal = people().with_columns(age=pl.lit(30), job=pl.lit("cook"), zip=pl.lit(7))
     made = anonymize_files(
-        folder_of(equal, tmp_path / "in2"), tmp_path / "out2", GUARANTEE, **options
+        folder_of(equal, tmp_path / "in2"), tmp_path / "out2", GUARANTEE, **OTHERS
     )
     assert made.diagnostics.information_loss == 0
     check(tmp_path / "out2", equal)
@@ -546,7 +546,6 @@ def test_a_broken_step_is_found_before_anything_is_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = folder_of(people(), tmp_path / "in")
-    options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
     plain = split_parts
 
     def careless(rows: Any, *rest: Any, **more: Any) -> bool:
@@ -556,7 +555,7 @@ def test_a_broken_step_is_found_before_anything_is_published(
 
     monkeypatch.setattr(large_steps, "split_parts", careless)
     with pytest.raises(CertificateError, match="smaller than k"):
-        anonymize_files(source, tmp_path / "out", GUARANTEE, **options)
+        anonymize_files(source, tmp_path / "out", GUARANTEE, **OTHERS)
     monkeypatch.setattr(large_steps, "split_parts", plain)
 
     def lossy(space: Any, number: int) -> None:
@@ -569,7 +568,7 @@ def test_a_broken_step_is_found_before_anything_is_published(
 
     monkeypatch.setitem(large_steps.STEPS, "finish", lossy)
     with pytest.raises(CertificateError):
-        anonymize_files(source, tmp_path / "out", GUARANTEE, **options)
+        anonymize_files(source, tmp_path / "out", GUARANTEE, **OTHERS)
     assert names_in(tmp_path) == ["in"]
 
 
@@ -683,9 +682,7 @@ def test_a_step_that_is_done_twice_counts_once(
         folder_of(original, tmp_path / "in"),
         tmp_path / "out",
         GUARANTEE,
-        attributes=KINDS,
-        drop=["ill", "who"],
-        keep=["row"],
+        **OTHERS,
     )
     check(tmp_path / "out", original)
 
@@ -744,8 +741,7 @@ def test_two_runs_into_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (out / "theirs").write_text("x")
 
     monkeypatch.setitem(large_steps.STEPS, "total", other)
-    options: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
     with pytest.raises(InvalidProblemError, match="another run"):
-        anonymize_files(source, out, GUARANTEE, **options)
+        anonymize_files(source, out, GUARANTEE, **OTHERS)
     assert names_in(out) == ["theirs"]
     assert left_behind(tmp_path) == []

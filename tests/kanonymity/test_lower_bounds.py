@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,7 @@ class Enumerated:
         return float(max(u[list(rows)].mean() - width for rows, width in self.widths.items()))
 
 
+@cache
 def enumerated(problem: Problem, k: int) -> Enumerated:
     n = problem.n
     widths = {}
@@ -88,6 +90,7 @@ def least_loss(
     return known[(1 << problem.n) - 1]
 
 
+@cache
 def small_table(seed: int) -> tuple[Problem, int]:
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(4, 9)), int(rng.integers(2, 4))

@@ -19,6 +19,7 @@ from discreet.kanonymity.risk import risk
 from discreet.streaming import RecordFiles, pieces, record_files
 from discreet.streaming import steps as large_steps
 from discreet.streaming.risk_steps import RISK_STEPS
+from few import few_of
 
 CANARY = "Mrs Canary of Elm Street"
 
@@ -56,7 +57,7 @@ def write(table: pl.DataFrame, folder: Path, parts: int) -> Path:
 
 
 # One to four parts, one or two threads.
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few_of(2, [0, 3, 1, 2]))
 def test_the_risk_is_that_of_the_rows_in_memory(tmp_path: Path, seed: int) -> None:
     table = people(seed)
     source = write(table, tmp_path / "in", 1 + seed % 4)

@@ -210,17 +210,22 @@ def room_lines(root: Path) -> dict[str, int]:
     return dict(sorted(lines.items()))
 
 
+@cache
+def _defined(path: Path) -> list[tuple[str, bool]]:
+    """List the functions and classes at the top of a file by name, and whether each is a class."""
+    return [
+        (node.name, isinstance(node, ast.ClassDef))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+
+
 def is_small(path: Path) -> bool:
     """Tell whether a file has few lines and few definitions, and is no face of a package nor a method."""
     if path.name == "__init__.py" or path.parent.name == "methods":
         return False
-    source = path.read_text(encoding="utf-8")
-    definitions = [
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
-    return len(source.splitlines()) < SMALL and len(definitions) <= FEW
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return len(lines) < SMALL and len(_defined(path)) <= FEW
 
 
 def parses_csv(path: Path) -> bool:
@@ -232,9 +237,9 @@ def several_meanings(found: Mapping[str, Path]) -> dict[str, list[str]]:
     """Find the public class names that more than one module defines."""
     where: dict[str, list[str]] = defaultdict(list)
     for module, path in found.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                where[node.name].append(module)
+        for name, is_class in _defined(path):
+            if is_class and not name.startswith("_"):
+                where[name].append(module)
     return {
         name: held
         for name, held in sorted(where.items())

@@ -21,6 +21,7 @@ from discreet.plot.judges import plot_points
 from discreet.plot.style import log_scale
 from discreet_reproduction.drawing import lines, lines_of
 from discreet_reproduction.metricdp.convergence import _boxes, _cloud
+from few import each_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,8 +85,7 @@ def test_without_the_helper_zeros_alone_can_not_be_drawn() -> None:
         draw()
 
 
-@pytest.mark.parametrize("log", ["x", "y", "xy"])
-@pytest.mark.parametrize("case", STRANGE)
+@pytest.mark.parametrize(("case", "log"), each_once(STRANGE, ["x", "y", "xy"]))
 def test_lines_of_experiments_are_drawn_whatever_their_values(case: str, log: str) -> None:
     values = STRANGE[case]
     count = [float(at) for at in range(1, len(values) + 1)]

@@ -282,14 +282,7 @@ class Studio:
 @contextmanager
 def studio_process() -> Iterator[Studio]:
     """Start a studio, and end it."""
-    command = [
-        *COMMAND,
-        "studio",
-        "--no-browser",
-        "--json",
-        "--port",
-        "0",
-    ]
+    command = [*COMMAND, "studio", "--no-browser", "--json", "--port", "0"]
     with (
         TemporaryDirectory() as folder,
         # Releases are kept in the folder where a studio was started.

@@ -94,7 +94,7 @@ def studio() -> Iterator[Studio]:
         yield started
 
 
-@pytest.mark.parametrize("case", some([case for case in RELEASES if not case.skip], 8))
+@pytest.mark.parametrize("case", some([case for case in RELEASES if not case.skip], 16))
 def test_the_studio_agrees(tmp_path: Path, studio: Studio, case: ReleaseCase) -> None:
     verdicts = []
     for name in ("python", "page"):

@@ -166,14 +166,8 @@ def test_a_server_process_whose_mechanism_was_swapped_is_refused_on_the_command_
         port = free.getsockname()[1]
     for epsilon in (2, 5):
         save_mechanism(mechanism(epsilon), tmp_path / f"{epsilon}.mechanism")
-    place = [
-        "locate",
-        "--places-only",
-        "41.8934",
-        "12.4851",
-        "--server",
-        f"http://127.0.0.1:{port}",
-    ]
+    place = ["locate", "--places-only", "41.8934", "12.4851", "--server"]
+    place.append(f"http://127.0.0.1:{port}")
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--refresh", "0", "--json"]
     serve(servers, tmp_path / "2.mechanism", port)
     said = say(capsys, *place, *files)

@@ -169,7 +169,7 @@ def test_independent_sets_are_those_of_the_definition(
     assert family_of(matroid) == expected
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_derived_matroids_are_those_of_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)

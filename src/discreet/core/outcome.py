@@ -12,7 +12,7 @@ import hashlib
 import platform
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -48,16 +48,20 @@ def versions() -> dict[str, str]:
 
     The text is ``"not installed"`` for a package that is missing.
     """
+    packages = ("discreet", "numpy", "scipy", "highspy", "numba")
+    return {"python": platform.python_version(), **{name: _version(name) for name in packages}}
+
+
+@cache
+def _version(package: str) -> str:
+    """Return the version of a package. It is kept: to read them took a fifth of the time of small releases."""
     # Loads the package of mail messages, a fifth of what importing a mechanism takes.
     from importlib.metadata import PackageNotFoundError, version
 
-    installed = {"python": platform.python_version()}
-    for package in ("discreet", "numpy", "scipy", "highspy", "numba"):
-        try:
-            installed[package] = version(package)
-        except PackageNotFoundError:
-            installed[package] = "not installed"
-    return installed
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 @dataclass(frozen=True)

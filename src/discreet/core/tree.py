@@ -150,6 +150,10 @@ class Tree:
     def __hash__(self) -> int:
         return hash((self.labels, self.parents.tobytes()))
 
+    def __reduce__(self) -> tuple[type[Tree], tuple[object, ...]]:
+        # Pickled arrays may be written to in the other process, which would compile kernels anew for them.
+        return Tree, (self.labels, self.parents)
+
     @cached_property
     def child_start(self) -> NDArray[np.int64]:
         """Array ``(n + 1,)``: the children of node ``v`` are ``child_start[v] .. child_start[v + 1] - 1``.

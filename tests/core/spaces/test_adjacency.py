@@ -389,6 +389,15 @@ def test_closing_in_blocks_is_floyd_and_warshall(n: int, block: int, width: int)
     assert table.tolist() == brute_paths(original)
 
 
+def test_strips_of_third_nodes_change_the_speed_alone() -> None:
+    original = random_graph(3, 15, 0.5, 9)
+    paths, lengths = (one.astype(float) for one in (original.shortest_paths(), original.lengths))
+    given = paths + np.diag([np.inf] * 15), original.pairs, lengths
+    implied = getattr(_kernels.implied_dense, "py_func", _kernels.implied_dense)
+    assert (implied(*given, 4) == implied(*given)).all()
+    assert implied(*given).any()
+
+
 @pytest.mark.jit
 @pytest.mark.parametrize("seed", range(3))
 def test_compiled_loops_equal_plain_ones(seed: int) -> None:

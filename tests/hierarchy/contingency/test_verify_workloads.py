@@ -31,6 +31,7 @@ from discreet.hierarchy.contingency.shares import SHARE_GRAINS, Program, best_sh
 from discreet.hierarchy.contingency.verify import verify, verify_measured
 from discreet.hierarchy.contingency.verify_loss import proved_loss
 from discreet.hierarchy.contingency.workload import LOSSES, read_workload
+from few import each_once, few_of
 from hierarchy.contingency.dense_workloads import (
     TREES,
     cost_of,
@@ -105,8 +106,7 @@ def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("loss", ["deviations", "variance"])
-@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize(("at", "loss"), each_once([1, 2], ["deviations", "variance"]))
 def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at: int) -> None:
     tree, domain = Tree.from_paths(TREES[at]), domain_of((2,))
     weights: Any = {"total": 1, "cells": Fraction(1, 2)}
@@ -190,7 +190,7 @@ def test_likeness_of_pairs_tightens_the_bound_of_two_way_tables() -> None:
 
 
 @pytest.mark.jit
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([ADDED, REPLACED]),
@@ -218,7 +218,7 @@ def test_no_asked_table_is_noisier_than_naive_noise_by_default(
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", few_of(1, [1, 2, 3]))
 def test_the_default_is_searched_within_its_constraint_where_regions_differ(seed: int) -> None:
     """Where no searched shares were accepted, equal parts lost 1.57 times the bound."""
     chances = np.random.default_rng(seed)
@@ -238,8 +238,10 @@ def test_the_default_is_searched_within_its_constraint_where_regions_differ(seed
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("loss", [None, "worst"])
-@pytest.mark.parametrize("sizes", [(2, 1), (90, 3, 3, 4), tuple(range(1, 11))])
+@pytest.mark.parametrize(
+    ("sizes", "loss"),
+    each_once([(2, 1), (90, 3, 3, 4), tuple(range(1, 11))], ["worst", None]),
+)
 def test_laplace_shares_lose_at_most_what_each_start_gives(
     sizes: tuple[int, ...], loss: str | None
 ) -> None:

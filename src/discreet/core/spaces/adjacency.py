@@ -189,11 +189,8 @@ class Adjacency:
         first = np.ones(len(order), dtype=bool)
         first[1:] = (ends[order[1:]] != ends[order[:-1]]).any(axis=1)
         shortest = order[first]
-        reduced = self
-        if len(shortest) < len(self):
-            reduced = Adjacency(
-                int(clusters.max()) + 1, ends[shortest], self.lengths[shortest], self.scale_bits
-            )
+        n = int(clusters.max()) + 1
+        reduced = Adjacency(n, ends[shortest], self.lengths[shortest], self.scale_bits)
         return self.subgraph(np.concatenate([bridges, shortest[~_implied(reduced)]]))
 
     def join(self, space: Distances) -> tuple[Adjacency, NDArray[np.int32]]:

@@ -302,7 +302,8 @@ def _growth(
     from discreet.metricdp.kernels.brackets import find_priced
 
     starts = np.searchsorted(constraints.pairs[:, 0], np.arange(constraints.n + 1))
-    ends = np.ascontiguousarray(constraints.pairs[:, 1])
+    # A view of a single pair would be read-only, for which kernels are compiled anew.
+    ends = constraints.pairs[:, 1].copy()
     columns = multipliers.report, multipliers.source, multipliers.target
     places = np.empty(len(multipliers.report), dtype=np.int32)
     invalid = find_priced(*columns, starts, ends, n_reports, places)
