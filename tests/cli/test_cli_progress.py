@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from numba.core import event
 
-from discreet.cli.progress import _telling, announcing_compilation, progress
+from discreet.cli.progress import _status_lines, announcing_compilation, progress
 from discreet.cli.signals import said_while_running
 from discreet.core.jit import kernel
 from discreet.core.progress import Pace, Progress
@@ -54,7 +54,7 @@ def test_a_long_step_is_told_again_unless_it_has_no_time() -> None:
                 return
             time.sleep(0.01)
 
-    with _telling(told.append, Pace(), "designing", least=60, most=0.02) as show:
+    with _status_lines(told.append, Pace(), "designing", least=60, most=0.02) as show:
         wait(2)
         show(Progress(70.0, "Kernel", upper=1.0))
         wait(5)

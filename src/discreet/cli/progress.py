@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def _telling(
-    tell: Callable[[str], None], pace: Pace, start: str, *, least: float, most: float
+def _status_lines(
+    put: Callable[[str], None], pace: Pace, start: str, *, least: float, most: float
 ) -> Iterator[Callback]:
-    """Yield a callback that tells steps `least` seconds apart; after `most` seconds without one the last is told again.
+    """Yield a callback that puts a line for a step, `least` seconds after the last line or later.
 
-    A stage of counted steps may be one long step: its beginning is told in any case, and that of the final verification
-    if what came before was long. Before the first step `start` is told. A step without a time, as of a differentially
-    private release, is not told again: the number of lines would depend on private data.
+    After `most` seconds without a line the last step is repeated, with the seconds since; until the first step, `start`
+    is. A stage of counted steps may be one long step: its beginning has a line in any case, and that of the final
+    verification if the search was long. No step without a time is repeated, as of a differentially private release: the
+    number of lines would depend on private data.
     """
-    told, latest, since = time.monotonic(), Progress(0.0, start), clock()
-    lock, ended = threading.Lock(), threading.Event()
+    line_at, latest, since = time.monotonic(), Progress(0.0, start), clock()
+    lock, end = threading.Lock(), threading.Event()
 
     def show(step: Progress) -> None:
-        nonlocal told, latest, since
+        nonlocal line_at, latest, since
         with lock:
             may_be_long = step.total is not None or (
                 step.stage == FINAL_VERIFICATION and (step.elapsed or 0.0) > least
@@ -40,25 +41,25 @@ def _telling(
             begins = may_be_long and step.stage != latest.stage
             latest, since = step, clock()
             text, now = pace(step), time.monotonic()
-            if begins or now - told >= least:
-                told = now
-                tell(text)
+            if begins or now - line_at >= least:
+                line_at = now
+                put(text)
 
     def repeat() -> None:
-        nonlocal told
-        while not ended.wait(max(told + most - time.monotonic(), 0.01)):
+        nonlocal line_at
+        while not end.wait(max(line_at + most - time.monotonic(), 0.01)):
             with lock:
-                if time.monotonic() - told >= most:
-                    told = time.monotonic()
+                if time.monotonic() - line_at >= most:
+                    line_at = time.monotonic()
                     if latest.elapsed is not None:
-                        tell(pace(replace(latest, elapsed=latest.elapsed + clock() - since)))
+                        put(pace(replace(latest, elapsed=latest.elapsed + clock() - since)))
 
     thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield show
     finally:
-        ended.set()
+        end.set()
         thread.join()
 
 
@@ -83,14 +84,14 @@ def progress(
         return
     pace = pace or Pace()
     if not stream.isatty():
-        with _telling(warn, pace, start, least=2.0, most=2.0) as show:
+        with _status_lines(warn, pace, start, least=2.0, most=2.0) as show:
             yield show
         return
     from rich.console import Console
 
     with (
         Console(file=stream).status(start) as line,
-        _telling(line.update, pace, start, least=0.0, most=1.0) as show,
+        _status_lines(line.update, pace, start, least=0.0, most=1.0) as show,
     ):
         yield show
 

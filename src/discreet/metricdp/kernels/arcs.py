@@ -140,11 +140,11 @@ def find_sources(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
         z, row, wanted = Z[report[e]], decay[target[e]], required[report[e], target[e]]
         for begin in range(0, n, 64):
             of_z, of_row = z[begin : begin + 64], row[begin : begin + 64]
-            found = 0
+            hits = 0
             # No exit inside the strip: a count is what the compiler can vectorize.
             for i in range(len(of_z)):
-                found += 1 if of_row[i] * of_z[i] == wanted else 0
-            if found:
+                hits += 1 if of_row[i] * of_z[i] == wanted else 0
+            if hits:
                 for i in range(len(of_z)):
                     if of_row[i] * of_z[i] == wanted:
                         source[e] = begin + i

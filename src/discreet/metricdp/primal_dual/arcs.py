@@ -137,7 +137,7 @@ class ArcTile(TileState):
         Parameters
         ----------
         required
-            ``(k, n)``: the largest of each entry and of what arcs require of it, ``max_i decay_ij Z_ki``.
+            ``(k, n)``: the maximum of each entry and of its lower limits by the arcs, ``max_i decay_ij Z_ki``.
         cover
             Share of the loss added by raising that the added arcs account for.
         min_violation, min_required
