@@ -626,7 +626,7 @@ def _(rng: Random, *, false: bool) -> Found:
     links = made.guarantee.links_in_words
     text = state("bound of channels", links=links)
     near = problem.space.adjacency(2)
-    joined = near.join(problem.space)[0] if "added links" in text and not false else near
+    joined = near.join(problem.space)[0] if "added link" in text and not false else near
     for z in feasible(rng, problem, joined.pairs.tolist()):
         if loss_of(problem, z) < made.lower * (1 - ROUNDING):
             return f"a channel loses {loss_of(problem, z)}, less than {made.lower}"

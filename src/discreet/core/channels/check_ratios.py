@@ -167,7 +167,7 @@ def _extremes(
     `limbs` is ``(n_limbs, n, n_reports)``, `pairs` ``(pairs, 2)``, sorted by the first.
     """
     weights = _weights(limbs)
-    # A report that no row has has the ratio 1 everywhere, as of two zeros: what the extremes start from.
+    # A report without a positive weight has the ratio 1 in each pair, from which the extremes start.
     weights = weights[:, weights.any(axis=0)]
     # Two zeros have the ratio 1, and one zero a ratio beyond every other.
     weights[weights == 0] = 2.0 ** -(LIMB_BITS * len(limbs) + 64)

@@ -316,10 +316,14 @@ class _Run:
                     candidate = self._look(last=last)
                     if candidate is not None or last:
                         return candidate or self._candidate(self._pop_channel())
-        if self.limits.offer is None:
-            return self._candidate(self._pop_channel())
-        # A channel that was not offered yet stays so: a longer limit would not offer it at this step.
-        return self._candidate(None)
+        return self._end()
+
+    def _end(self) -> Candidate:
+        """Return what a run without more time hands in: prices, and a channel only if the caller takes no offers.
+
+        A channel that was not offered yet stays so: a longer limit would not offer it at this step.
+        """
+        return self._candidate(self._pop_channel() if self.limits.offer is None else None)
 
     def _steps_between_offers(self) -> float:
         """Return how many steps to take before the next channel is offered."""
@@ -379,7 +383,7 @@ class _Run:
             return None
         if not has_time:
             # More steps would prove a larger bound than a longer limit does, which has this offer at this step.
-            return self._candidate(self._pop_channel())
+            return self._end()
         upper = self._mend(matrix)
         del matrix
         if added > 0 and math.isfinite(upper):
