@@ -149,7 +149,7 @@ class _State:
         cost = self.part.cost / (self.part.cost.max() or 1.0)
         matrix, _ = rename_columns(table, cost.astype(np.float32))
         loss = float((self.part.cost * matrix).sum())
-        # Post-processing has a name of its own, as where it is asked for.
+        # A method with renamed reports is another one, as `planar-laplace-remap` is.
         name = answer.method if (matrix == table).all() else f"{answer.method}-remap"
         self._found[method] = replace(answer, method=name, matrix=matrix), loss
         return answer.note
