@@ -67,9 +67,6 @@ class _Tuning(NamedTuple):
     min_gap_for_reach: float = 5e-3
     """Relative gap below which tiles have all secrets, since the constraints beyond the reach may matter."""
 
-    max_first_weight: float = 12.0
-    """Limit on the primal weight for 1,000 secrets before it is balanced, as the inverse root of their number."""
-
     mending_steps: int = 36
     """Time of mending along edges and of evaluating the bound, in steps."""
 
@@ -260,7 +257,6 @@ class _Run:
         if not plan.stars:
             self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
         self.state.least_price = _TUNING.kept_share_of_price * self.least_price
-        self.state.weights = 0.2, _TUNING.max_first_weight * math.sqrt(1000 / part.n)
         self.edges = plan.graph if self.over_all_pairs else edges
         self.nats = part.nats(self.edges.lengths)
         self.mending_factor, self.polishing_share, self.gap_share = (

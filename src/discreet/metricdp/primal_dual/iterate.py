@@ -12,8 +12,8 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BALANCED_WEIGHT_LIMITS = 0.02, 100.0
-"""Limits on the primal weight after it is balanced."""
+_MAX_CHANGE_OF_WEIGHT = 100.0
+"""Limit on the primal weight after it is balanced, in units of that of the start, and on the inverse."""
 
 _SUFFICIENT_DECAY, _NECESSARY_DECAY, _MAX_SHARE_OF_STEPS = 0.2, 0.8, 0.36
 """Factors of the step length since the last restart that trigger a restart at once, or if steps grow again, and share
@@ -107,21 +107,24 @@ def is_restart_due(count: int, age: int, size: float, first: float, last: float)
     return count > 5 and (shrunk or stalled or overdue)
 
 
-def balance_weight(weight: float, primal: float, dual: float, *, power: float = 0.5) -> float:
+def balance_weight(
+    weight: float, primal: float, dual: float, *, first: float, power: float = 0.5
+) -> float:
     """Return the next primal weight from the residuals of the channel and of the bound, in the same unit.
 
     It grows if `primal` is larger than `dual`, by their ratio to the `power` and a factor of at most ``1 / power``,
-    falls likewise, and stays within limits.
+    falls likewise, and stays within a factor of the `first` one.
 
     Examples
     --------
-    >>> balance_weight(4.0, 0.01, 0.01), balance_weight(4.0, 1.0, 0.0), balance_weight(4.0, 0.0, 1.0)
-    (4.0, 8.0, 2.0)
+    >>> [balance_weight(4.0, *residuals, first=4.0) for residuals in ((0.01, 0.01), (1.0, 0.0), (0.0, 1.0))]
+    [4.0, 8.0, 2.0]
     """
     ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
-    low, high = _BALANCED_WEIGHT_LIMITS
     factor: float = min(max(ratio**power, power), 1 / power)
-    return float(min(max(weight * factor, low), high))
+    return float(
+        min(max(weight * factor, first / _MAX_CHANGE_OF_WEIGHT), first * _MAX_CHANGE_OF_WEIGHT)
+    )
 
 
 def follows_distance(

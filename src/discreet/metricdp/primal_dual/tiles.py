@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.primal_dual.arcs import ArcTile
 
-_FIRST_WEIGHT_LIMITS = 0.2, 100.0
-"""Limits on the primal weight until it is balanced."""
+_FIRST_WEIGHT_FACTOR = 3.0
+"""Primal weight at the start, in units of the ratio of row prices to variables: 1,000 junctions of Rome had a bound of
+.809 after 127 steps with 3, of .775 with 1, and after 226 steps with a third; November 2026."""
 
 _BOUND_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
 """Candidate factors of the multipliers for the bound: a factor below 1 raises most brackets."""
@@ -279,8 +280,9 @@ class TiledIterate:
         self.floor = np.where(np.arange(n) < n - hubs, -np.inf, 0.0).astype(np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
-        self.weight, self.row_sum_target = 4.0, 1.0
-        self.weights, self.target = _FIRST_WEIGHT_LIMITS, math.inf
+        self.row_sum_target = 1.0
+        self.weight = self.first_weight = self._estimate_weight()
+        self.weights, self.target = (self.weight, self.weight), math.inf
         self.best = -math.inf
         self.kept_at, self.kept_factor = -1, 1.0
         """Number of steps after which the best multipliers were those of the point, and their factor."""
@@ -305,6 +307,18 @@ class TiledIterate:
             squares[tile.secrets] += tile.squares
         self.row_weight = row_weight * ratios / np.maximum(squares, 1e-30)
         self.step_size = 0.97 / math.sqrt((1.03 + row_weight) * ratios)
+
+    def _estimate_weight(self) -> float:
+        """Estimate the primal weight: the norm of the row prices over that of the variables, both scaled, and a factor.
+
+        A row's price is about its cost at the starting channel. Linear in the variables.
+        """
+        prices, size = np.zeros(self.n), 0.0
+        for tile in self.tiles:
+            prices[tile.secrets] += (tile.matrix() * tile.cost).sum(axis=1) / self.unit
+            size += float(np.square(tile.X, dtype=np.float64).sum())
+        ratio = math.sqrt(float((prices**2 / self.row_weight).sum()) / size) if size else 0.0
+        return _FIRST_WEIGHT_FACTOR * ratio or 1.0
 
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
         """Convert variables and multipliers to new units, and restart at the point; each step size is estimated anew.
@@ -406,7 +420,7 @@ class TiledIterate:
         Both are losses in one unit. Nothing changes until the weight has reached the last target.
         """
         if self.weight == self.target or math.isinf(self.target):
-            self.target = balance_weight(self.weight, primal, dual)
+            self.target = balance_weight(self.weight, primal, dual, first=self.first_weight)
             self.weights = self.target, self.target
 
     def polish(
