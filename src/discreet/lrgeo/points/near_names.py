@@ -113,12 +113,19 @@ def name_by_medians(
     coordinates, radius = coordinates_of(costs)
     reach = math.ceil(_SURROUNDINGS.loss_nats / fall)
     window = [min(2 * reach + 3, size) for size in noise.shape]
-    near, at_nodes = noise.astype(np.float64), np.moveaxis(coordinates[named], -1, 0)
+    near, wrapped = noise, named
     for axis, (size, wide) in enumerate(zip(noise.shape, window, strict=True)):
         near = near.take(np.arange(-2 - reach, wide - reach) % size, axis)
-        at_nodes = at_nodes.take(np.arange(-reach, size + wide - reach) % size, axis + 1)
+        wrapped = wrapped.take(np.arange(-reach, size + wide - reach) % size, axis)
+    # Sums of whole numbers, so that only the last one rounds.
+    below = np.pad(near.cumsum(axis=1), ((0, 0), (1, 0))).astype(np.float64)
+    last = np.ones(wrapped.shape, dtype=np.bool_)
+    np.not_equal(wrapped[:, 1:], wrapped[:, :-1], out=last[:, :-1])
+    row, end = np.nonzero(last)
+    rows = np.searchsorted(row, np.arange(len(wrapped) + 1))
     sums = np.zeros((len(places), 2))
-    shared = (near, first, weights, coordinates, np.ascontiguousarray(at_nodes))
+    at_runs = np.ascontiguousarray(coordinates[wrapped[last]].T)
+    shared = (below, first, weights, coordinates, rows, end + 1, at_runs)
     with ThreadPoolExecutor(threads) as pool:
         starts = range(0, len(places), _SURROUNDINGS.places_per_task)
         tasks = [
@@ -130,7 +137,9 @@ def name_by_medians(
     # No two places are farther apart than twice the distance of one of them from the others.
     chord = 2 * float(np.linalg.norm(coordinates - coordinates[0], axis=1).max())
     farthest = 2 * radius * math.asin(min(1.0, chord / 2)) if radius else chord
-    outside = 2.0**WEIGHT_SUM_BITS * (1 + 2.0**-40) - sums[:, 0]
+    # What a run weighs is a difference, whose error is a share of its whole row, for each of its runs.
+    runs = int(np.diff(rows).max())
+    outside = 2.0**WEIGHT_SUM_BITS * (1 + 2.0**-40 + runs * 2.0**-48) - sums[:, 0]
     # An arc is the longer beside its chord, the longer it is.
     return Renamed(named, float(costs.prior @ (sums[:, 1] / chord + outside)) * farthest)
 

@@ -65,10 +65,12 @@ def find_medians(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
 
 @kernel
 def add_losses(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    near: NDArray[np.float64],
+    below: NDArray[np.float64],
     first: NDArray[np.int64],
     weights: NDArray[np.float64],
     places: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
     named: NDArray[np.float64],
     begin: int,
     end: int,
@@ -77,30 +79,39 @@ def add_losses(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Add up, for places from ``begin`` to ``end``, the noise that leads to nodes around, and noise times loss.
 
     Place p has the taps ``weights[p]`` ``(2, 3)`` from the control point ``first[p]`` on, which is in the middle of a
-    window of ``(W, H)`` nodes. ``near`` ``(W + 2, H + 2)`` is the noise by which the taps lead to its nodes, and
-    ``named`` ``(D, m + W, n + H)`` the coordinates of names, those of window p from ``first[p]`` on. A loss is the
-    distance from ``places[p]``, of ``(P, D)``; ``out`` ``(P, 2)`` gets both sums. ``O(W H)`` a place.
+    window of ``(W, H)`` nodes. ``below`` ``(W + 2, H + 3)`` are sums along rows of the noise by which the taps lead to
+    its nodes. Nodes of one name beside each other are a run: run r of row x, one of ``rows[x]`` to ``rows[x + 1]``,
+    ends before node ``ends[r]``, and ``named`` ``(D, runs)`` has the coordinates of its name. A loss is the distance
+    from ``places[p]``, of ``(P, D)``; ``out`` ``(P, 2)`` gets both sums. ``O(W H)`` a place, and a distance for each
+    run in its window.
     """
-    wide, tall = near.shape[0] - 2, near.shape[1] - 2
-    band = np.empty(tall + 2)
-    inside, loss, square = np.empty(tall), np.empty(tall), np.empty(tall)
+    wide, tall = below.shape[0] - 2, below.shape[1] - 3
+    band, upto, away = np.empty(tall + 3), np.empty(tall + 1), np.empty(tall)
     for p in range(begin, end):
         x, y = first[p]
         a, b, c = weights[p, 0]
         u, v, w = weights[p, 1]
-        # A sum for each row, so that a step of the loop waits for no other.
-        inside[:] = 0.0
-        loss[:] = 0.0
+        inside = loss = 0.0
         for s in range(wide):
-            for t in range(tall + 2):
-                band[t] = a * near[s + 2, t] + b * near[s + 1, t] + c * near[s, t]
-            square[:] = 0.0
+            for t in range(tall + 3):
+                band[t] = a * below[s + 2, t] + b * below[s + 1, t] + c * below[s, t]
+            for t in range(tall + 1):
+                upto[t] = u * band[t + 2] + v * band[t + 1] + w * band[t]
+            inside += upto[tall] - upto[0]
+            begun, ended = rows[x + s], rows[x + s + 1]
+            begun += np.searchsorted(ends[begun:ended], y, side="right")
+            count = 1 + np.searchsorted(ends[begun:ended], y + tall)
+            away[:count] = 0.0
+            # Slices, so that indices are known to count from the front.
             for k in range(len(named)):
-                at = places[p, k]
-                for t in range(tall):
-                    square[t] += (at - named[k, x + s, y + t]) ** 2
-            for t in range(tall):
-                value = u * band[t + 2] + v * band[t + 1] + w * band[t]
-                inside[t] += value
-                loss[t] += value * math.sqrt(square[t])
-        out[p, 0], out[p, 1] = inside.sum(), loss.sum()
+                at, names = places[p, k], named[k, begun : begun + count]
+                for r in range(count):
+                    away[r] += (at - names[r]) ** 2
+            for r in range(count):
+                away[r] = math.sqrt(away[r])
+            before, stops = upto[0], ends[begun : begun + count]
+            for r in range(count):
+                after = upto[min(stops[r] - y, tall)]
+                loss += (after - before) * away[r]
+                before = after
+        out[p, 0], out[p, 1] = inside, loss
