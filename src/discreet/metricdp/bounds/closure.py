@@ -14,15 +14,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_COLUMNS_PER_STRIP, _STRIPS_PER_PIECE = 8, 4
-"""Columns of a strip, which are copied together, and strips of a piece of work."""
-
 ALL_SWEEPS = 1 << 40
 """Number of sweeps that no closure reaches."""
 
 COLUMNS_PER_PASS = 384
-"""Columns of one pass over all pairs, about: 128 rows of them fit into the second-level cache. Of 2,000 secrets 192
-columns at once took 1.5 times the CPU seconds; November 2026."""
+"""Columns that one thread closes together, about: 128 rows of them fit into the second-level cache. Over all pairs of
+2,000 secrets 192 columns at once took 1.5 times the CPU seconds; along edges of 1,000 any number took the same;
+November 2026."""
 
 
 def thread_pool(threads: int) -> ThreadPoolExecutor | nullcontext[None]:
@@ -99,16 +97,10 @@ def close_columns(
     """
     from discreet.metricdp.kernels.closure import raise_columns
 
-    strips = -(-table.shape[1] // _COLUMNS_PER_STRIP)
+    def close(first: int, last: int) -> None:
+        raise_columns(first, last, table, start, ends, factor, max_sweeps)
 
-    def close(piece: int) -> None:
-        first = _STRIPS_PER_PIECE * piece
-        raise_columns(
-            first, min(first + _STRIPS_PER_PIECE, strips), table, start, ends, factor, max_sweeps
-        )
-
-    with thread_pool(threads) as pool:
-        run_pieces(pool, threads, -(-strips // _STRIPS_PER_PIECE), close)
+    _divide_columns(table.shape[1], threads, close)
 
 
 def close_over_all_pairs(
@@ -133,13 +125,20 @@ def close_over_all_pairs(
     """
     from discreet.metricdp.kernels.columns import raise_over_all
 
-    columns = source.shape[1]
+    def close(first: int, last: int) -> None:
+        raise_over_all(first, last, source, factor, closed)
+
+    _divide_columns(source.shape[1], threads, close)
+
+
+def _divide_columns(columns: int, threads: int, close: Callable[[int, int], object]) -> None:
+    """Call `close` with the first and the last column of each piece, in several threads."""
     pieces = max(round(columns / COLUMNS_PER_PASS), min(threads, columns))
     width = -(-columns // max(pieces, 1))
 
-    def close(piece: int) -> None:
+    def close_piece(piece: int) -> None:
         first = min(width * piece, columns)
-        raise_over_all(first, min(first + width, columns), source, factor, closed)
+        close(first, min(first + width, columns))
 
     with thread_pool(threads) as pool:
-        run_pieces(pool, threads, pieces, close)
+        run_pieces(pool, threads, pieces, close_piece)
