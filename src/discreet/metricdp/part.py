@@ -177,15 +177,10 @@ class Part:
 
         Computed once, in up to ``O(n^3)``.
         """
-        n, graph = self.n, self.constraints
-        if self.all_pairs:
+        graph = self.constraints
+        if self.all_pairs and self.space is not None:
             # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
-            if self.space is not None:
-                return self.space.distances
-            lengths = np.zeros((n, n), dtype=np.int64)
-            i, j = graph.pairs.T
-            lengths[i, j] = lengths[j, i] = graph.lengths
-            return lengths
+            return self.space.distances
         return (graph if graph.paths_known else self.binding).shortest_paths()
 
 
@@ -375,27 +370,14 @@ class WholeProblem:
         return np.unique(self.labels, return_index=True)[1]
 
     @cached_property
-    def _stated_pairs(self) -> NDArray[np.int64]:
-        """Return the index of one stated pair of secrets, the shortest, for each constrained pair of classes.
+    def _merged(self) -> tuple[Adjacency, NDArray[np.int64]]:
+        """Constraints between classes, and the shortest stated one behind each."""
+        return self.constraints.merge(self.labels)
 
-        A sort.
-        """
-        ends = np.sort(self.labels[self.constraints.pairs], axis=1)
-        order = np.lexsort((self.constraints.lengths, ends[:, 1], ends[:, 0]))
-        order = order[ends[order, 0] != ends[order, 1]]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = (ends[order[1:]] != ends[order[:-1]]).any(axis=1)
-        return np.asarray(order[first])
-
-    @cached_property
+    @property
     def merged(self) -> Adjacency:
-        """Constraints between classes."""
-        graph = self.constraints
-        if self.n_classes == graph.n:
-            return graph
-        representatives = self._stated_pairs
-        ends = np.sort(self.labels[graph.pairs[representatives]], axis=1).astype(np.int32)
-        return Adjacency(self.n_classes, ends, graph.lengths[representatives], graph.scale_bits)
+        """Constraints between classes; the stated ones themselves if no secrets were merged."""
+        return self._merged[0]
 
     @cached_property
     def binding(self) -> Adjacency:
@@ -542,7 +524,7 @@ class WholeProblem:
         if self.merged is self.constraints:
             return prices
         place = self.merged.find(prices.source, prices.target)
-        stated = self.constraints.pairs[self._stated_pairs[place]]
+        stated = self.constraints.pairs[self._merged[1][place]]
         is_reversed = self.labels[stated[:, 0]] != prices.source
         return Multipliers(
             prices.report,

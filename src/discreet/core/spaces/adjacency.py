@@ -182,16 +182,38 @@ class Adjacency:
         if not len(zero):
             return self.subgraph(np.flatnonzero(~_implied(self)))
         bridges = zero[spanning_forest(self.n, self.pairs[zero])]
-        clusters = _components(self.n, self.pairs[zero])
-        ends = np.sort(clusters[self.pairs], axis=1)
+        reduced, shortest = self.merge(_components(self.n, self.pairs[zero]))
+        return self.subgraph(np.concatenate([bridges, shortest[~_implied(reduced)]]))
+
+    def merge(self, labels: NDArray[np.integer]) -> tuple[Adjacency, NDArray[np.int64]]:
+        """Merge secrets with the same label: return the graph of classes, and the edge that each of its edges was.
+
+        Parameters
+        ----------
+        labels
+            ``(n,)``: class of each secret, numbered from 0 by their first secrets.
+
+        Returns
+        -------
+        adjacency : Adjacency
+            The shortest edge between each two classes; this graph if each secret is a class.
+        shortest : ndarray
+            ``(edges,)``: the row of ``pairs`` of each, the first of equals.
+
+        Complexity
+        ----------
+        A sort.
+        """
+        n = int(labels.max()) + 1
+        if n == self.n:
+            return self, np.arange(len(self))
+        ends = np.sort(labels[self.pairs], axis=1).astype(np.int32)
         order = np.lexsort((self.lengths, ends[:, 1], ends[:, 0]))
         order = order[ends[order, 0] != ends[order, 1]]
         first = np.ones(len(order), dtype=bool)
         first[1:] = (ends[order[1:]] != ends[order[:-1]]).any(axis=1)
         shortest = order[first]
-        n = int(clusters.max()) + 1
-        reduced = Adjacency(n, ends[shortest], self.lengths[shortest], self.scale_bits)
-        return self.subgraph(np.concatenate([bridges, shortest[~_implied(reduced)]]))
+        return Adjacency(n, ends[shortest], self.lengths[shortest], self.scale_bits), shortest
 
     def join(self, space: Distances) -> tuple[Adjacency, NDArray[np.int32]]:
         """Add the shortest links between components until all secrets are connected.
