@@ -333,21 +333,14 @@ def _merge_duplicates(
     Return costs, sizes and labels of classes. Costs are ``(classes, reports)``, sizes ``(classes,)``, labels
     ``(n,)``. Linear in the table and the constraints.
     """
-    n = constraints.n
-    zero_length = constraints.pairs[constraints.lengths == 0]
-    if not len(zero_length):
-        return table, np.ones(n, dtype=np.int64), np.arange(n)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array(
-        (np.ones(len(zero_length)), (zero_length[:, 0], zero_length[:, 1])), shape=(n, n)
-    )
-    count, labels = connected_components(graph, directed=False)
-    order = np.argsort(labels, kind="stable")
-    starts = np.searchsorted(labels[order], np.arange(count))
-    sums = np.add.reduceat(table[order], starts, axis=0)
-    return sums, np.bincount(labels), labels.astype(np.int64)
+    same_place = constraints.subgraph(np.flatnonzero(constraints.lengths == 0))
+    labels = same_place.components.astype(np.int64)
+    sizes = np.bincount(labels)
+    if len(sizes) == len(labels):
+        return table, sizes, labels
+    sums = np.zeros((len(sizes), table.shape[1]))
+    np.add.at(sums, labels, table)
+    return sums, sizes, labels
 
 
 def route_demands(
