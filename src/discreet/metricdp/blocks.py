@@ -44,7 +44,7 @@ PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
 """Names of the partitioners, as in the paper."""
 
 
-CANDIDATE_BLOCK_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
+CANDIDATE_BLOCK_COUNTS = tuple(1 << doublings for doublings in range(7))
 """Numbers of blocks among which :func:`choose_blocks` chooses."""
 
 
@@ -269,11 +269,12 @@ def k_means(
     >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2).tolist()
     [0, 0, 1, 1]
     """
-    squares = (rows**2).sum(axis=1)
-    centers = _draw_centers(rows, squares, k, seed)
+    from scipy.spatial.distance import cdist
+
+    centers = _draw_centers(rows, k, seed)
     labels = np.full(len(rows), -1)
     for _ in range(max_sweeps):
-        squared = _squared_distances(rows, squares, centers)
+        squared = cdist(rows, centers, "sqeuclidean")
         nearest = squared.argmin(axis=1)
         to_center = squared[np.arange(len(rows)), nearest]
         for empty in np.setdiff1d(np.arange(len(centers)), nearest).tolist():
@@ -294,37 +295,22 @@ def k_means(
     return rank[np.unique(labels, return_inverse=True)[1]]
 
 
-def _draw_centers(
-    rows: NDArray[np.float64], squares: NDArray[np.float64], k: int, seed: int
-) -> NDArray[np.float64]:
+def _draw_centers(rows: NDArray[np.float64], k: int, seed: int) -> NDArray[np.float64]:
     """Draw k starting centers with probability proportional to the squared distance to the nearest earlier one.
 
-    `rows` ``(n, dimensions)`` are points, `squares` ``(n,)`` their squared norms; returns at most k of them, fewer
-    where points coincide. ``O(n k dimensions)``.
+    `rows` ``(n, dimensions)`` are points; returns at most k of them, fewer where points coincide. ``O(n k
+    dimensions)``.
     """
+    from scipy.spatial.distance import cdist
+
     rng = random.Random(seed)  # noqa: S311 - a design on public inputs, which is to be repeatable
     chosen = [rng.randrange(len(rows))]
-    squared = _squared_distances(rows, squares, rows[chosen])[:, 0]
+    squared = cdist(rows, rows[chosen], "sqeuclidean")[:, 0]
     while len(chosen) < k and squared.max() > 0:
-        sums = np.cumsum(squared)
-        drawn = int(np.searchsorted(sums[:-1], rng.uniform(0, float(sums[-1])), side="right"))
-        # Rounding may select a row of weight 0.
-        pick = drawn if squared[drawn] > 0 else int(squared.argmax())
+        pick = rng.choices(range(len(rows)), squared.tolist())[0]
         chosen.append(pick)
-        squared = np.minimum(squared, _squared_distances(rows, squares, rows[[pick]])[:, 0])
-        squared[chosen] = 0.0
+        squared = np.minimum(squared, cdist(rows, rows[[pick]], "sqeuclidean")[:, 0])
     return rows[chosen].copy()
-
-
-def _squared_distances(
-    rows: NDArray[np.float64], squares: NDArray[np.float64], centers: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the squared distances ``(rows, centers)`` of points `rows`, whose squared norms are `squares` ``(rows,)``.
-
-    `centers` is ``(centers, dimensions)``. One matrix product; rounding errors below 0 are cut to 0.
-    """
-    squared = squares[:, None] - 2 * (rows @ centers.T) + (centers**2).sum(axis=1)
-    return np.asarray(np.maximum(squared, 0.0), dtype=np.float64)
 
 
 def choose_blocks(
