@@ -17,7 +17,7 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds import repair as module
 from discreet.metricdp.bounds.repair import repair
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -302,6 +302,6 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
     for share in (0.5, 2.0):
         monkeypatch.setattr(module, "_TUNING", tuning._replace(min_binding_share_for_product=share))
         repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
-        assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
+        assert Claim(space, MetricDP("0.5", "km")).check(repaired.channel).passed
         uppers.append(repaired.upper)
     assert uppers[0] == pytest.approx(uppers[1], rel=1e-3)

@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "the links of a file are not those that bind",
         "metricdp/verify.py",
-        find="verify_channel(channel, problem.space, guarantee, joined=joined)",
-        replace="verify_channel(channel, problem.space, guarantee)",
+        find="claim = Claim(problem.space, guarantee, joined)",
+        replace="claim = Claim(problem.space, guarantee)",
         breaks="another program is told about other links than those that were checked",
         tests=("tests/metricdp/test_verify.py::test_the_links_of_a_file_are_those_that_bind",),
     ),

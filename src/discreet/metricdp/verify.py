@@ -73,7 +73,7 @@ def verify(
     Returns
     -------
     Certificate
-        The checks of :func:`verify_channel`; with `binding` that each of these pairs is constrained, and that every
+        The checks of :class:`Claim`; with `binding` that each of these pairs is constrained, and that every
         constrained pair has a path of them that is no longer than its distance; with `optimality` also that the
         expected loss is at most ``upper``, that the multipliers price constrained pairs only, that they prove
         ``lower``, and that it is at most ``upper``.
@@ -104,8 +104,8 @@ def verify(
         raise InvalidProblemError(
             "design", f"a channel of shape {problem.cost.shape}", channel.limbs.shape[1:]
         )
-    certificate = verify_channel(channel, problem.space, guarantee, joined=joined)
-    bound, _ = _bound_pairs(problem.space, guarantee, joined)
+    claim = Claim(problem.space, guarantee, joined)
+    certificate, (bound, _) = claim.check(channel), claim.bound
     checks = [] if binding is None else [_check_cover(bound, binding)]
     checks += _optimality(design, bound) if optimality else []
     return Certificate((*certificate.checks, *checks))
@@ -202,19 +202,16 @@ def _optimality(design: Design[Any, Any], bound: BoundPairs) -> list[Check]:
     ]
 
 
-def verify_channel(
-    channel: Channel,
-    space: MetricSpace,
-    guarantee: MetricDP,
-    *,
-    joined: NDArray[np.integer[Any]] | None = None,
-) -> Certificate:
-    """Check a channel against a metric guarantee, exactly.
+@final
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A guarantee on a space, against which channels are checked, exactly.
+
+    Checks of space and guarantee alone, such as the epsilon for all pairs, run once: for 1,000 random points they take
+    as long as those of a channel.
 
     Parameters
     ----------
-    channel
-        One row for each secret of the space.
     space
         At most 5120 secrets.
     guarantee
@@ -222,19 +219,9 @@ def verify_channel(
     joined
         ``(m, 2)``: links between components beyond the radius; computed by default if the scope states links.
 
-    Returns
-    -------
-    Certificate
-        See the notes.
-
-    Raises
-    ------
-    InvalidProblemError
-        If the channel has not one row for each secret.
-
     Guarantee
     ---------
-    The function gives none; it checks one. A passed certificate proves ``W_ik <= e^(epsilon d_ij) W_jk`` for all
+    The class gives none; it checks one. A passed certificate proves ``W_ik <= e^(epsilon d_ij) W_jk`` for all
     constrained pairs, in both directions, and all reports, with d the stored distances.
 
     Notes
@@ -245,26 +232,6 @@ def verify_channel(
     symmetric, and do not exceed the true ones: in integers for Euclidean, Manhattan and grid distances, up to ``1e-10``
     of the extent for great circles and angles. The scope names this space, its groups, its isolated secrets, the number
     of links, and an epsilon for all pairs that shortest paths support.
-
-    Complexity
-    ----------
-    O(pairs n_reports); 125,000 pairs of 500 secrets and 500 reports: about a second.
-    """
-    return Claim(space, guarantee, joined).check(channel)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """A guarantee on a space, for checks of several channels.
-
-    Checks of space and guarantee alone, such as the epsilon for all pairs, run once: for 1,000 random points they take
-    as long as those of a channel.
-
-    Parameters
-    ----------
-    space, guarantee, joined
-        As for :func:`verify_channel`.
     """
 
     space: MetricSpace
@@ -272,22 +239,22 @@ class Claim:
     joined: NDArray[np.integer[Any]] | None = None
 
     def check(self, channel: Channel) -> Certificate:
-        """Check a channel against this guarantee, as :func:`verify_channel` does: a certificate, passed or not.
+        """Check a channel against this guarantee: a certificate, passed or not.
 
-        ``O(pairs n_reports)``; the first call checks the space, too. InvalidProblemError if the channel has not one
-        row for each secret.
+        ``O(pairs n_reports)``: 125,000 pairs of 500 secrets and 500 reports take about a second. The first call checks
+        the space, too. InvalidProblemError if the channel has not one row for each secret.
         """
         if channel.limbs.shape[1] != self.space.n:
             raise InvalidProblemError(
                 "channel", f"a row for each of {self.space.n} secrets", channel.limbs.shape[1]
             )
-        bound, _ = self._bound
+        bound, _ = self.bound
         ratios = ratio_checks(channel, bound, self.guarantee.epsilon)
         return Certificate((row_sum_check(channel), *ratios, *self._space_checks))
 
     @cached_property
-    def _bound(self) -> tuple[BoundPairs, int]:
-        """Return the constrained pairs, and how many links were added."""
+    def bound(self) -> tuple[BoundPairs, int]:
+        """The constrained pairs, and how many links were added."""
         return _bound_pairs(self.space, self.guarantee, self.joined)
 
     @cached_property
@@ -299,7 +266,7 @@ class Claim:
             detail = f"epsilon per {guarantee.unit}, distances in {space.unit}"
             checks.append(Check("units that differ", 1, 0, exact=True, detail=detail))
         if guarantee.scope is not None:
-            checks += _scope_checks(guarantee, space, *self._bound)
+            checks += _scope_checks(guarantee, space, *self.bound)
         return tuple(checks)
 
 
