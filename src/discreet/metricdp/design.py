@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
-from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
+from discreet.core.options import (
+    callback,
+    instance_of,
+    positive_seconds,
+    relative_gap,
+    whole_number,
+)
 from discreet.core.printed import missed_gap
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.direct import Direct, program_rows
@@ -142,7 +148,11 @@ def design(
     start = clock()
     _check_claim(problem, guarantee)
     forced: Method | None = METHODS.resolve(method, optional=True)
-    limits = _read_limits(gap, time_limit, threads, on_progress)
+    relative_gap(gap, optional=False)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
+    callback(on_progress)
+    limits = PartLimits(time_limit, threads, gap)
     whole_problem, bound = _constrain(problem, guarantee, allow_unprotected=allow_unprotected)
     search = Search(whole_problem, bound, limits, on_progress, executor, start=start)
     try:
@@ -159,12 +169,8 @@ def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
 
     A scope must be about secrets, and name the digest of the problem's space; none at all is allowed.
     """
-    stated: Any = problem
-    if not isinstance(stated, Problem):
-        raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
-    claim: Any = guarantee
-    if not isinstance(claim, MetricDP):
-        raise InvalidProblemError("guarantee", "a MetricDP", type(claim).__name__)
+    instance_of(problem, Problem, "problem", "a Problem")
+    instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     if guarantee.unit != problem.space.unit:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {problem.space.unit}", f"per {guarantee.unit}"
@@ -177,24 +183,6 @@ def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
             f"one bound to no space, or to that of the problem ({problem.space.digest[:16]})",
             f"one bound to the space {guarantee.scope.space[:16]}",
         )
-
-
-def _read_limits(
-    gap: float,
-    time_limit: float | None,
-    threads: int,
-    on_progress: Callable[[Progress], None] | None,
-) -> PartLimits:
-    """Return the limits of a search, `time_limit` in seconds; InvalidProblemError for an argument out of range.
-
-    `gap` is in [0, 1), `time_limit` positive or ``None``, `threads` 1 or more; `on_progress` is a function or
-    ``None``, which is checked but not kept.
-    """
-    relative_gap(gap, optional=False)
-    positive_seconds(time_limit)
-    whole_number(threads, "threads", "at least one thread")
-    callback(on_progress)
-    return PartLimits(time_limit, threads, gap)
 
 
 def _constrain(

@@ -22,7 +22,6 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.jit import clock
-from discreet.core.printed import at_most
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.part import Candidate
 
@@ -42,18 +41,17 @@ LARGEST_EXPONENT = 20.0
 tolerance. Leaving it out relaxes the program, so that prices stay valid; the repair keeps all constraints."""
 
 
+MAX_ROWS = 2_000_000
+"""Rows beyond which a program is not built: HiGHS takes 1,200 bytes a row, and gave no answer for 1.9 million. A fixed
+number, so that the same input gives the same design."""
+
+
 class _Limits(NamedTuple):
     """When the program is built, and how it is solved."""
 
     min_spacing_for_simplex_nats: float = 3.0
     """Median of the nats to the nearest secret above which the simplex method was faster than the interior-point
     method."""
-
-    bytes_per_row: int = 1200
-    """Memory of HiGHS for a row of this program with its variables, measured: 2.5 GB for 1.9 million rows."""
-
-    max_model_bytes: int = 6 * 2**30
-    """Memory beyond which a program is not built; a fixed number, so that the same input gives the same design."""
 
     min_seconds_per_row: float = 2e-6
     """Seconds for each row below which the program is not built. Building, transfer and HiGHS' presolve, which ignores
@@ -98,7 +96,7 @@ class Direct:
         Returns
         -------
         Candidate
-            The matrix ``(n, K)`` and the prices of its constraints; neither if the program would not fit into memory.
+            The matrix ``(n, K)`` and the prices of its constraints; neither if the program would have too many rows.
 
         Raises
         ------
@@ -113,10 +111,8 @@ class Direct:
         """
         edges = priced_edges(part)
         rows = program_rows(part, edges)
-        if rows * _LIMITS.bytes_per_row > _LIMITS.max_model_bytes:
-            gib = rows * _LIMITS.bytes_per_row / 2**30
-            note = f"The linear program of {rows} rows would take {at_most(gib, 2)} GiB and was not built;"
-            note += " PrimalDual() needs less."
+        if rows > MAX_ROWS:
+            note = f"The linear program of {rows} rows was not built; PrimalDual() needs less."
             return Candidate("direct", None, None, note)
         begun, seconds = clock(), limits.solving
         if seconds is not None and seconds < _LIMITS.min_seconds_per_row * rows:
