@@ -33,6 +33,7 @@ from discreet.core.options import (
     whole_number,
 )
 from discreet.core.printed import at_most
+from discreet.core.progress import gap_between
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.local import length_table, local_bound, nats_away, near_groups
@@ -120,10 +121,7 @@ class TailDesign:
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``, 0 when both are 0; ``None`` without a stated loss."""
-        if self.bound is None or self.upper is None:
-            return None
-        lower = self.bound.lower
-        return 0.0 if self.upper <= lower else (self.upper - lower) / self.upper
+        return gap_between(self.lower, self.upper)
 
 
 def tail_channel(
