@@ -295,11 +295,9 @@ class KnownChannel:
         if secrets is None:
             return None
         if prices is not None:
-            own = np.isin(prices.source, secrets)
-            source, target = (
-                np.searchsorted(secrets, ends[own]) for ends in (prices.source, prices.target)
-            )
-            prices = Multipliers(prices.report[own], source, target, prices.value[own])
+            place = np.zeros(len(self.matrix), dtype=np.int64)
+            place[secrets] = np.arange(len(secrets))
+            prices = prices.take(np.isin(prices.source, secrets)).relabel(place)
         return Candidate(self.name, self.matrix[secrets], prices, self.note)
 
 

@@ -185,24 +185,13 @@ class Problem:
         return f"Problem({self.n_secrets} secrets, {self.n_reports} reports, {self.space.unit})"
 
 
-def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
-    """Return values as a new float64 array.
-
-    Raise InvalidProblemError, naming `field` and its shape, if they are not numbers.
-    """
-    try:
-        return np.array(values, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise InvalidProblemError(field, shape, type(values).__name__) from None
-
-
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
     """Read a table of losses as new float64 ``(n, k)``; raise InvalidProblemError for other shapes and values.
 
     Values must be finite, not negative, and all 0 or not all tiny; see :func:`_check_losses`.
     """
     expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
-    loss = _read_floats(utility_loss, "utility_loss", expected)
+    loss = array_of(utility_loss, "utility_loss", expected, np.float64)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
         raise InvalidProblemError("utility_loss", expected, f"shape {loss.shape}")
     return _check_losses(loss)
@@ -407,7 +396,7 @@ def read_prior(prior: ArrayLike | None, n: int, *, tolerance: float = 1e-9) -> N
     if prior is None:
         return np.full(n, 1.0 / n)
     expected = f"{n} probabilities"
-    probabilities = _read_floats(prior, "prior", expected)
+    probabilities = array_of(prior, "prior", expected, np.float64)
     if probabilities.shape != (n,):
         raise InvalidProblemError("prior", expected, f"shape {probabilities.shape}")
     if not (probabilities >= 0).all():

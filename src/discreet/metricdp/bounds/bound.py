@@ -113,6 +113,11 @@ class Multipliers:
             np.concatenate([empty.astype(np.float64), *(part.value for part in parts)]),
         )
 
+    def take(self, which: NDArray[np.bool_]) -> Multipliers:
+        """Return the prices marked in `which` ``(m,)``. Linear."""
+        columns = self.report, self.source, self.target, self.value
+        return Multipliers(*(column[which] for column in columns))
+
     def relabel(self, secrets: NDArray[np.integer]) -> Multipliers:
         """Return the prices with the secrets renumbered: secret i becomes ``secrets[i]``. Linear."""
         names = np.asarray(secrets, dtype=np.int32)
