@@ -1,4 +1,4 @@
-"""Partitions: the four partitioners, what the paper measures of them, and the choice of M."""
+"""Partitions: the four partitioners, and what the paper measures of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.blocks import (
     PARTITIONERS,
     Partition,
-    choose_blocks,
     k_means,
     partition,
 )
@@ -135,21 +134,10 @@ def test_measures_of_a_row_of_places() -> None:
     assert np.flatnonzero(thirds.boundary).tolist() == [2, 3, 5, 6]
     assert thirds.internal_sizes.tolist() == [2, 1, 2]
     assert thirds.component_sizes().tolist() == [2, 2]
-    assert thirds.work(10, 2.0) == 40.0**2 + 20.0**2
     wide = MetricSpace.grid(1, 12, cell=1, unit="km").adjacency(2)
     both = Partition(np.repeat([0, 1, 2], 4), wide)
     assert both.component_sizes().tolist() == [8]
     assert both.component_sizes(crossing_only=True).tolist() == [4, 4]
-
-
-def test_the_chooser_takes_the_least_work() -> None:
-    space = MetricSpace.grid(2, 40, cell=1, unit="km")
-    graph = space.adjacency(1)
-    best = choose_blocks(space, graph, "k-m-DV", counts=(1, 2, 4, 8, 100))
-    tried = [Partition(partition(space, graph, m, "k-m-DV"), graph).work(1) for m in (1, 2, 4, 8)]
-    assert best.work(1) == min(tried)
-    assert best.n_blocks in {4, 8}
-    assert choose_blocks(space, graph, "k-m-DV", counts=(1,), edges=graph).n_blocks == 1
 
 
 @pytest.mark.parametrize("count", [0, 10])

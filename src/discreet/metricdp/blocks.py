@@ -1,4 +1,4 @@
-r"""Partitions of the secrets into blocks: the four partitioners of [Qiu24]_, and the cost model of a partition.
+r"""Partitions of the secrets into blocks: the four partitioners of [Qiu24]_.
 
 All four are k-means on the rows of a table ([Qiu24]_, Section 3.4 and Appendix C), without a constraint on block sizes:
 
@@ -23,7 +23,6 @@ repeatable.
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -33,8 +32,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
@@ -42,10 +39,6 @@ if TYPE_CHECKING:
 
 PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
 """Names of the partitioners, as in the paper."""
-
-
-CANDIDATE_BLOCK_COUNTS = tuple(1 << doublings for doublings in range(7))
-"""Numbers of blocks among which :func:`choose_blocks` chooses."""
 
 
 @final
@@ -133,17 +126,6 @@ class Partition:
         labels = graph.subgraph(edges).components[boundary]
         sizes = np.unique(labels, return_counts=True)[1]
         return np.sort(sizes.astype(np.int64))[::-1]
-
-    def work(self, n_reports: int, exponent: float = 1.5) -> float:
-        r"""Estimate the work of an iteration, ``T(K sum_l |Y_l|) + T(K max_l |X_l|)`` with ``T(n) = n^exponent``.
-
-        No unit. K is `n_reports`, Y the boundary records, X_l the internal records of block l. Section 3.3 of the
-        paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2, the growth of
-        simplex iterations.
-        """
-        boundary = int(self.boundary.sum())
-        largest = int(self.internal_sizes.max())
-        return math.pow(n_reports * boundary, exponent) + math.pow(n_reports * largest, exponent)
 
 
 def partitioner_name(name: str) -> str:
@@ -311,47 +293,3 @@ def _draw_centers(rows: NDArray[np.float64], k: int, seed: int) -> NDArray[np.fl
         chosen.append(pick)
         squared = np.minimum(squared, cdist(rows, rows[[pick]], "sqeuclidean")[:, 0])
     return rows[chosen].copy()
-
-
-def choose_blocks(
-    space: MetricSpace,
-    constraints: Adjacency,
-    partitioner: str,
-    *,
-    edges: Adjacency | None = None,
-    counts: Sequence[int] = CANDIDATE_BLOCK_COUNTS,
-    seed: int = 0,
-) -> Partition:
-    """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
-
-    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`.
-
-    Parameters
-    ----------
-    space, constraints, partitioner, seed
-        As for :func:`partition`.
-    edges
-        Constraints of the program, which define the boundary; by default all stated ones.
-    counts
-        Candidate numbers of blocks, one of them at most n; numbers above n are left out.
-
-    Returns
-    -------
-    Partition
-        The partition of least work, the first in a tie. With one block there is no boundary, and the subproblem is the
-        complete program.
-
-    Examples
-    --------
-    >>> from discreet.core.spaces.metric import MetricSpace
-    >>> space = MetricSpace.grid(2, 30, cell=1, unit="km")
-    >>> choose_blocks(space, space.adjacency(1), "k-m-DV").n_blocks > 1
-    True
-    """
-    graph = constraints if edges is None else edges
-    candidates = [
-        Partition(partition(space, constraints, count, partitioner, seed=seed), graph)
-        for count in counts
-        if count <= constraints.n
-    ]
-    return min(candidates, key=lambda candidate: candidate.work(1))
