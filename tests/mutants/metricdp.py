@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         "pairs that no binding link stands for",
         "metricdp/verify.py",
-        find="foreign + uncovered(),",
+        find="foreign + _fewest(uncovered, links, np.argwhere(links), bound.lengths),",
         replace="foreign,",
         breaks="a file whose links leave constrained pairs out passes",
         tests=(

@@ -34,6 +34,8 @@ from discreet.core.printed import decimal_up
 from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.core.channels.channel import Channel
@@ -137,22 +139,36 @@ def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
     links = np.zeros_like(bound.mask)
     links[i, j] = links[j, i] = True
     foreign = int((links & ~bound.mask).sum()) // 2
-    paths = np.where(links, bound.lengths, _NO_PATH_LENGTH)
-    np.fill_diagonal(paths, 0)
-    edges = _order_edges(np.argwhere(links), bound.lengths)
 
-    def uncovered() -> int:
+    def uncovered(paths: NDArray[np.int64]) -> int:
         return int((bound.mask & (paths > bound.lengths)).sum()) // 2
 
-    while uncovered() and _shorten_paths(paths, edges, bound.lengths):
-        edges.reverse()
     return Check(
         "constrained pairs not covered",
-        foreign + uncovered(),
+        foreign + _fewest(uncovered, links, np.argwhere(links), bound.lengths),
         0,
         exact=True,
         detail=f"paths of {len(i)} binding links",
     )
+
+
+def _fewest(
+    count: Callable[[NDArray[np.int64]], int],
+    links: NDArray[np.bool_],
+    edges: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+) -> int:
+    """Lengthen paths of `links` ``(n, n)`` by `edges` ``(m, 2)`` until a count of paths is 0, or nothing changes.
+
+    Return the last count. Every entry is the length of some path at any time, so that stopping early is valid.
+    `lengths` are ``(n, n)`` in stored units. ``O(m n)`` a sweep.
+    """
+    paths = np.where(links, lengths, _NO_PATH_LENGTH)
+    np.fill_diagonal(paths, 0)
+    ordered = _order_edges(edges, lengths)
+    while count(paths) and _shorten_paths(paths, ordered, lengths):
+        ordered.reverse()
+    return count(paths)
 
 
 def _order_edges(edges: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[list[int]]:
@@ -347,15 +363,14 @@ def _count_uncovered_pairs(factor: Fraction, bound: BoundPairs, groups: int) -> 
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
         return 0
-    paths = np.where(bound.mask, lengths, _NO_PATH_LENGTH)
-    np.fill_diagonal(paths, 0)
-    edges = _order_edges(np.argwhere(bound.mask & ~implied_pairs(bound)), lengths)
-    changed = groups == 1
-    # Every entry is the length of some path at any time, so that stopping early is valid.
-    while changed and _count_longer_paths(paths, lengths, factor):
-        changed = _shorten_paths(paths, edges, lengths)
-        edges.reverse()
-    return _count_longer_paths(paths, lengths, factor) // 2
+    edges = (
+        np.argwhere(bound.mask & ~implied_pairs(bound)) if groups == 1 else np.zeros((0, 2), int)
+    )
+
+    def longer(paths: NDArray[np.int64]) -> int:
+        return _count_longer_paths(paths, lengths, factor)
+
+    return _fewest(longer, bound.mask, edges, lengths) // 2
 
 
 def _count_longer_paths(
