@@ -125,15 +125,6 @@ class Part:
         return bool(implied.mean() < _MAX_IMPLIED_SHARE)
 
     @cached_property
-    def spacing(self) -> float:
-        """Median over secrets of the nats to the nearest constrained neighbor; 0 without constraints."""
-        nearest = np.full(self.n, np.inf)
-        for side in self.constraints.pairs.T:
-            np.minimum.at(nearest, side, self.nats(self.constraints.lengths))
-        finite = nearest[np.isfinite(nearest)]
-        return float(np.median(finite)) if finite.size else 0.0
-
-    @cached_property
     def places(self) -> NDArray[np.int64]:
         """Index of the secret at which each report is located, ``(n_reports,)``: its owner, or its home."""
         # A secret of probability 0 has zero costs, so that a known home comes first.
