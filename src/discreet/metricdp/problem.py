@@ -9,7 +9,7 @@ import hashlib
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, count, estimate
-from discreet.core.spaces.lengths import DENSE_LIMIT, LENGTHS_AT_ONCE
+from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
 _LOSS_NAMES = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 """Names of the losses, as `utility_loss` takes them."""
+
+_NORMS: dict[str, Literal["euclidean", "cityblock", "sqeuclidean"]] = {
+    "euclidean": "euclidean",
+    "manhattan": "cityblock",
+    "squared-euclidean": "sqeuclidean",
+}
+"""Names of losses between points, as SciPy calls them."""
 
 _NO_ZEROS = "by metric privacy, a report that one secret never gives is given by no secret at a finite distance"
 """Reason why a report cannot be forbidden to some secrets only."""
@@ -159,21 +166,13 @@ class Problem:
 
         Space, losses, prior, and reports if named. ``O(n k + n^2)``, and at first access the distances.
         """
-        n, k = self.n_secrets, self.n_reports
-        inputs = [
-            PublicInput("space", self.space.digest, f"{n} secrets, distances in {self.space.unit}"),
-            PublicInput(
-                "utility_loss", digest_array(self.loss), f"loss of {k} reports for each secret"
-            ),
-            PublicInput("prior", digest_array(self.prior), f"probability of each of {n} secrets"),
-        ]
-        if self.reports is not None:
-            inputs.append(
-                PublicInput(
-                    "reports", digest_array(self.reports), f"{k} secrets that may be reported"
-                )
-            )
-        return tuple(inputs)
+        k = self.n_reports
+        loss = digest_array(self.loss), f"loss of {k} reports for each secret"
+        inputs = public_inputs(self.space, loss, self.prior)
+        if self.reports is None:
+            return inputs
+        named = digest_array(self.reports), f"{k} secrets that may be reported"
+        return (*inputs, PublicInput("reports", *named))
 
     @cached_property
     def digest(self) -> str:
@@ -183,6 +182,20 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.n_secrets} secrets, {self.n_reports} reports, {self.space.unit})"
+
+
+def public_inputs(
+    space: MetricSpace, loss: tuple[str, str], prior: NDArray[np.float64]
+) -> tuple[PublicInput, ...]:
+    """List space, losses and prior ``(n,)`` as inputs, each with its hash; `loss` is that of the losses, and in words.
+
+    ``O(n)``, and at first access the distances.
+    """
+    return (
+        PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}"),
+        PublicInput("utility_loss", *loss),
+        PublicInput("prior", digest_array(prior), f"probability of each of {space.n} secrets"),
+    )
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -272,22 +285,11 @@ def named_loss(
     if name == "haversine":
         from discreet.core.spaces.geography import great_circle
 
-        arcs = np.empty((len(secrets), len(reports)))
-        # The formula holds a dozen numbers for each pair.
-        step = max(1, LENGTHS_AT_ONCE // (12 * len(reports)))
-        for first in range(0, len(secrets), step):
-            rows = slice(first, first + step)
-            arcs[rows] = great_circle(origins[rows, None, :], destinations[None, :, :])
-        return arcs
-    loss = np.zeros((len(secrets), len(reports)))
-    for a, b in zip(
-        np.asarray(origins, dtype=np.float64).T,
-        np.asarray(destinations, dtype=np.float64).T,
-        strict=True,
-    ):
-        apart = np.abs(a[:, None] - b[None, :])
-        loss += apart if name == "manhattan" else apart**2
-    return _check_losses(np.sqrt(loss) if name == "euclidean" else loss)
+        return np.stack([great_circle(origin[None], destinations) for origin in origins])
+    from scipy.spatial.distance import cdist
+
+    with np.errstate(over="ignore"):
+        return _check_losses(cdist(origins, destinations, _NORMS[name]))
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
