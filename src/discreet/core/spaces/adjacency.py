@@ -438,10 +438,19 @@ def _implied(graph: Adjacency) -> NDArray[np.bool_]:
         paths[paths < 0] = np.inf
         np.fill_diagonal(paths, np.inf)
         return implied_dense(paths, graph.pairs, graph.lengths.astype(np.float64))
-    i, j = graph.pairs.T
-    ends = np.concatenate([j, i])
+    start, ends, ids = compress_rows(graph.pairs, graph.n)
+    return implied_sparse(start, ends, graph.lengths[ids], ids, len(graph))
+
+
+def compress_rows(
+    pairs: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return edges `pairs` ``(m, 2)`` of n secrets in compressed rows, each of them from both ends; a sort.
+
+    The first position of each secret ``(n + 1,)``; the other ends and the numbers of the edges, ``(2 m,)`` each.
+    """
+    i, j = pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")
-    start = np.zeros(graph.n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(graph.pairs.ravel(), minlength=graph.n), out=start[1:])
-    ids = np.concatenate([np.arange(len(graph)), np.arange(len(graph))])[order]
-    return implied_sparse(start, ends[order], graph.lengths[ids], ids, len(graph))
+    start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
+    return start, np.concatenate([j, i])[order], order % max(len(pairs), 1)

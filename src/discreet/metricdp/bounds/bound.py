@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, first_unfit
+from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, float_ceil
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def lower_bound(
     Raises
     ------
     InvalidProblemError
-        When the cost has the wrong shape, or a multiplier belongs to no stated constraint or no report.
+        When a multiplier belongs to no stated constraint or no report.
 
     Notes
     -----
@@ -198,18 +198,7 @@ def lower_bound(
     True
     """
     table = np.asarray(cost, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != constraints.n or not table.shape[1]:
-        raise InvalidProblemError(
-            "cost", f"a table of {constraints.n} rows", f"shape {table.shape}"
-        )
-    if not np.isfinite(table).all() or table.min() < 0:
-        raise InvalidProblemError(
-            "cost",
-            "finite non-negative numbers",
-            first_unfit(table, np.isfinite(table) & (table >= 0)),
-        )
-    levels = row_levels(table, constraints, epsilon, multipliers)
-    return sum_of_levels(levels)
+    return sum_of_levels(row_levels(table, constraints, epsilon, multipliers))
 
 
 def row_levels(

@@ -7,11 +7,12 @@ from contextlib import nullcontext
 from itertools import count
 from typing import TYPE_CHECKING
 
-import numpy as np
+from discreet.core.spaces.adjacency import compress_rows as compress_rows  # noqa: PLC0414 - mend imports it
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
 ALL_SWEEPS = 1 << 40
@@ -54,20 +55,6 @@ def run_pieces(
     run_remaining()
     for task in tasks:
         task.result()
-
-
-def compress_rows(
-    pairs: NDArray[np.int32], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return edges `pairs` ``(m, 2)`` of n secrets in compressed rows, each of them from both ends; a sort.
-
-    The first position of each secret ``(n + 1,)``; the other ends and the numbers of the edges, ``(2 m,)`` each.
-    """
-    i, j = pairs.T
-    order = np.argsort(np.concatenate([i, j]), kind="stable")
-    start = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
-    return start, np.concatenate([j, i])[order], order % max(len(pairs), 1)
 
 
 def close_columns(

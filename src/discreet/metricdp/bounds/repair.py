@@ -43,7 +43,8 @@ import numpy as np
 from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
-from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs, compress_rows
+from discreet.core.spaces.adjacency import compress_rows
+from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
 from discreet.metricdp.bounds.mixing import mix_with_private
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class _Frame:
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """The edges as of :func:`~discreet.metricdp.bounds.closure.compress_rows`."""
+        """The edges as of :func:`~discreet.core.spaces.adjacency.compress_rows`."""
         return compress_rows(self.pairs, self.binding.n)
 
 
