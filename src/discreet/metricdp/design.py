@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from discreet.core.progress import Progress
-    from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.search import MetricDesign
 
 _FIRST_METHODS: tuple[Method, ...] = (Trivial(), Kernel())
@@ -191,13 +190,21 @@ def _constrain(
     """Return the problem with its constraints, links included, and the guarantee bound to its space.
 
     Pairs within the guarantee's radius are constrained. Unless `allow_unprotected` is set, components are joined by
-    their shortest links, which are constraints too. ``O(n^2)``, and all shortest paths for a radius.
+    their shortest links, which are constraints too. The guarantee has components, links, and the epsilon for all pairs,
+    rounded up to twelve digits, ``None`` if constraints do not connect all secrets. ``O(n^2)``, and all shortest paths
+    for a radius.
     """
-    constraints, joined = problem.space.adjacency(guarantee.radius), 0
+    space, joined = problem.space, 0
+    constraints = space.adjacency(guarantee.radius)
     if not allow_unprotected:
-        constraints, links = constraints.join(problem.space)
+        constraints, links = constraints.join(space)
         joined = len(links)
-    bound = _bind(guarantee, problem, constraints, joined)
+    components = int(constraints.components.max()) + 1
+    isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
+    stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
+    all_pairs_epsilon = None if stretch is None else _round_up(guarantee.epsilon * stretch)
+    scope = Scope(space.digest, space.n, all_pairs_epsilon, components, isolated, joined)
+    bound = MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
     return WholeProblem(problem, constraints, guarantee.epsilon), bound
 
 
@@ -214,21 +221,6 @@ def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
         (PrimalDual(), Direct()),
         f"The linear program has {rows} rows: primal-dual steps come first.",
     )
-
-
-def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
-    """Return the guarantee bound to this space, with its all-pairs epsilon, components and `joined` links.
-
-    The all-pairs epsilon is rounded up to twelve digits, and ``None`` if constraints do not connect all secrets. All
-    shortest paths, for a radius.
-    """
-    space = problem.space
-    components = int(constraints.components.max()) + 1
-    isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
-    stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
-    all_pairs_epsilon = None if stretch is None else _round_up(guarantee.epsilon * stretch)
-    scope = Scope(space.digest, space.n, all_pairs_epsilon, components, isolated, joined)
-    return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
 
 
 def _round_up(budget: Fraction) -> Fraction:
