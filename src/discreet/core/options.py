@@ -282,3 +282,26 @@ def array_of(
         return np.asarray(values, dtype=kind)
     except (OverflowError, TypeError, ValueError):
         raise InvalidProblemError(field, expected, type(values).__name__) from None
+
+
+def numbers_below(values: Any, n: int, field: str, noun: str) -> NDArray[np.int64]:  # noqa: ANN401 - as it came
+    """Read numbers from 0 to `n` - 1, one or more, as int64 ``(m,)``.
+
+    InvalidProblemError otherwise: `field` names the argument, `noun` what is numbered.
+
+    Examples
+    --------
+    >>> numbers_below([2, 0], 3, "reports", "secrets").tolist()
+    [2, 0]
+    >>> numbers_below([2, 0], 2, "reports", "secrets")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: reports: expected secrets from 0 to 1, got 2
+    """
+    expected = f"a sequence of {noun}"
+    numbers = array_of(values, field, expected)
+    if numbers.ndim != 1 or not numbers.size or not np.issubdtype(numbers.dtype, np.integer):
+        raise InvalidProblemError(field, expected, f"{numbers.dtype} of shape {numbers.shape}")
+    outside = numbers[(numbers < 0) | (numbers >= n)]
+    if len(outside):
+        raise InvalidProblemError(field, f"{noun} from 0 to {n - 1}", int(outside[0]))
+    return numbers.astype(np.int64)

@@ -56,12 +56,9 @@ class ImplicitCosts:
         instance_of(utility_loss, str, "utility_loss", "the name of a loss")
         probabilities = read_prior(prior, space.n)
         probabilities.setflags(write=False)
-        for name, value in (
-            ("space", space),
-            ("utility_loss", utility_loss),
-            ("prior", probabilities),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "utility_loss", utility_loss)
+        object.__setattr__(self, "prior", probabilities)
         # Refuses an unknown name now.
         named_loss(space, utility_loss, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.core.calls import explained_record
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.core.options import array_of, instance_of
+from discreet.core.options import array_of, instance_of, numbers_below
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, count, estimate
 from discreet.core.spaces.lengths import DENSE_LIMIT
@@ -297,15 +297,7 @@ def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
 
     Raise InvalidProblemError for others, or one that comes twice.
     """
-    secrets = array_of(reports, "reports", "a sequence of secrets")
-    if secrets.ndim != 1 or not secrets.size or not np.issubdtype(secrets.dtype, np.integer):
-        raise InvalidProblemError(
-            "reports", "a sequence of secrets", f"{secrets.dtype} of shape {secrets.shape}"
-        )
-    if secrets.min() < 0 or secrets.max() >= n:
-        outside = secrets[(secrets < 0) | (secrets >= n)][0]
-        raise InvalidProblemError("reports", f"secrets from 0 to {n - 1}", int(outside))
-    named = secrets.astype(np.int64)
+    named = numbers_below(reports, n, "reports", "secrets")
     if len(np.unique(named)) != len(named):
         raise InvalidProblemError("reports", "different secrets", "one of them twice")
     return named
@@ -369,11 +361,10 @@ def _forbidden_columns(
         raise InvalidProblemError("forbidden", "reports of the problem", int(unknown[0]))
     if table.ndim == 1:
         return np.isin(reports, table)
-    if table[:, 0].min() < 0 or table[:, 0].max() >= n:
-        raise InvalidProblemError("forbidden", f"secrets from 0 to {n - 1}", "another one")
+    secrets = numbers_below(table[:, 0], n, "forbidden", "secrets")
     barred = np.zeros((n, len(reports)), dtype=np.bool_)
     order = np.argsort(reports)
-    barred[table[:, 0], order[np.searchsorted(reports, table[:, 1], sorter=order)]] = True
+    barred[secrets, order[np.searchsorted(reports, table[:, 1], sorter=order)]] = True
     some = barred.any(axis=0) & ~barred.all(axis=0)
     if some.any():
         column = int(some.argmax())
