@@ -143,10 +143,9 @@ class _Closed:
 @final
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Edges that can bind, their lengths in nats, and the typical nearest distance; ``rate`` is nats per unit."""
+    """Edges that can bind, their lengths in nats, and the typical nearest distance."""
 
     binding: Adjacency
-    rate: float
     pairs: NDArray[np.int32]
     nats: NDArray[np.float64]
     scale: float
@@ -302,7 +301,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     # Entries lie between the floor and 1, row sums between 1 and K: a longer edge has a nat of slack whatever happens.
     short = nats <= 2.0 - math.log(_MIN_ENTRY[limbs]) + math.log(n_reports)
     pairs, nats = binding.pairs[short], nats[short]
-    return _Frame(binding, per_unit, pairs, nats, scale, limbs, threads, is_late)
+    return _Frame(binding, pairs, nats, scale, limbs, threads, is_late)
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
@@ -376,12 +375,12 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
     """
     share = float(delta)
     extra = min(share, _TUNING.extra_share) * frame.scale
-    lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
+    lengths = np.maximum((1 - share) * frame.nats - extra, 0.0)
     room = np.where(lengths > 0, frame.nats - lengths, np.inf)
     i, j = frame.pairs.T
     closed, rounds, last_log = table, 0, 0.0
     max_rounds = _MAX_ROUNDS_OVER_ALL if frame.over_all else _MAX_ROUNDS
-    every = _closed_factors(frame, share, extra) if frame.over_all else None
+    every = _closed_factors(frame, lengths) if frame.over_all else None
     while True:
         rounds += 1
         closed = _raise_to_floor(closed, frame)
@@ -478,7 +477,7 @@ def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> f
     return added / (float((price * closed.matrix).sum()) or math.inf)
 
 
-def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.float64]:
+def _closed_factors(frame: _Frame, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Return :math:`e^{-w}`, w the closure of shortened lengths under the triangle inequality.
 
     If all pairs are constrained, the least column above z that keeps :math:`z_i \ge e^{-w_{ij}} z_j` is
@@ -489,8 +488,8 @@ def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.flo
     ----------
     frame
         The edges; the lengths of implied pairs follow from the closure of the others.
-    share, extra
-        Share of each length, and nats, by which it is shortened, at most to 0.
+    lengths
+        ``(m,)``: shortened lengths of the edges.
 
     Returns
     -------
@@ -503,14 +502,10 @@ def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.flo
     """
     from discreet.core.kernels.distances import close
 
-    binding = frame.binding
-    lengths = np.full((binding.n, binding.n), np.inf if share < 1 else 0.0)
-    if share < 1:
-        i, j = binding.pairs.T
-        nats = binding.lengths * frame.rate
-        lengths[i, j] = lengths[j, i] = np.maximum((1 - share) * nats - extra, 0.0)
-    np.fill_diagonal(lengths, 0.0)
-    close(lengths, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
-    np.negative(lengths, out=lengths)
-    factors: NDArray[np.float64] = np.exp(lengths, out=lengths)
-    return factors
+    i, j = frame.pairs.T
+    table = np.full((frame.binding.n, frame.binding.n), np.inf)
+    table[i, j] = table[j, i] = lengths
+    np.fill_diagonal(table, 0.0)
+    close(table, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
+    np.negative(table, out=table)
+    return np.exp(table, out=table)

@@ -211,7 +211,9 @@ def tail_channel(
     tail_design = _private(space, guarantee, edges, rounds)
     if costs is None:
         return tail_design
-    channel, upper = _remap(tail_design.channel, costs)
+    channels = [tail_design.channel, rename_reports(tail_design.channel, costs)]
+    losses = [expected_loss(channel, costs) for channel in channels]
+    upper = min(losses)
     remaining = None if time_limit is None else max(0.0, time_limit - (clock() - start))
     bound = local_bound(
         costs,
@@ -223,15 +225,9 @@ def tail_channel(
         on_progress=on_progress,
     )
     # Names are post-processing: the certificate is about the weights, which are the same.
-    return replace(tail_design, channel=channel, costs=costs, bound=bound, upper=upper)
-
-
-def _remap(channel: AnchoredChannel, costs: ImplicitCosts) -> tuple[AnchoredChannel, float]:
-    """Return the channel with renamed reports, or as it is if that loses less, and its expected loss: ``O(n K)``."""
-    candidates = [channel, rename_reports(channel, costs)]
-    losses = [expected_loss(candidate, costs) for candidate in candidates]
-    best = int(np.argmin(losses))
-    return candidates[best], losses[best]
+    return replace(
+        tail_design, channel=channels[losses.index(upper)], costs=costs, bound=bound, upper=upper
+    )
 
 
 def rename_reports(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
