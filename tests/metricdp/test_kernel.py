@@ -11,6 +11,7 @@ import pytest
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Kernel, Problem
+from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods.direct import Direct
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from metricdp.test_decomposition import loss, proven

@@ -508,4 +508,5 @@ def _closed_factors(frame: _Frame, lengths: NDArray[np.float64]) -> NDArray[np.f
     np.fill_diagonal(table, 0.0)
     close(table, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
     np.negative(table, out=table)
-    return np.exp(table, out=table)
+    factors: NDArray[np.float64] = np.exp(table, out=table)
+    return factors
