@@ -63,8 +63,8 @@ class Partition:
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> row = MetricSpace.grid(1, 6, cell=1, unit="km").adjacency(1)
     >>> halves = Partition([0, 0, 0, 1, 1, 1], row)
-    >>> halves.boundary.tolist(), halves.internal_sizes.tolist(), halves.component_sizes().tolist()
-    ([False, False, True, True, False, False], [2, 2], [2])
+    >>> halves.boundary.tolist(), halves.internal_sizes.tolist()
+    ([False, False, True, True, False, False], [2, 2])
     """
 
     labels: NDArray[np.int64]
@@ -107,25 +107,6 @@ class Partition:
     def internal_sizes(self) -> NDArray[np.int64]:
         """Internal records of each block, ``(M,)``: the paper's size of a subproblem (Table 1)."""
         return np.bincount(self.labels[~self.boundary], minlength=self.n_blocks)
-
-    def component_sizes(self, *, crossing_only: bool = False) -> NDArray[np.int64]:
-        """Return the sizes of the components of the graph on the boundary records, largest first, int64 (Table 2).
-
-        ``(components,)``, empty without boundary records. ``O(n + constraints)``.
-
-        Parameters
-        ----------
-        crossing_only
-            Whether only constraints between blocks count, as the figures of the paper's Table 2 suggest; its Equation
-            (36) has those within a block too.
-        """
-        boundary, graph = self.boundary, self.constraints
-        edges = self.crossing
-        if not crossing_only:
-            edges = np.flatnonzero(boundary[graph.pairs].all(axis=1))
-        labels = graph.subgraph(edges).components[boundary]
-        sizes = np.unique(labels, return_counts=True)[1]
-        return np.sort(sizes.astype(np.int64))[::-1]
 
 
 def partitioner_name(name: str) -> str:

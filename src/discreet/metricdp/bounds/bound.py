@@ -40,6 +40,9 @@ _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 22, 1 << 18
 """Entries of the tables of sums, and brackets that are computed from them at once, to bound memory."""
 
+PRICE_SHARE = 1 - 1e-12
+"""Share of a price that is taken, so that rounded factors do not push a bracket below the level that it aims at."""
+
 _MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
 """Largest integer with a finite exponential."""
 
@@ -382,8 +385,7 @@ def route_demands(
     rate = float(epsilon) * 2.0**-constraints.scale_bits
     near = (D > 0) & (rate * D <= max_nats)
     parent, step = _parents(roots[columns], D, near, constraints)
-    # Rounded-up factors may not push a bracket below the level that the demand aims at.
-    flow = np.where(near, demands[:, columns] * (1 - 1e-12), 0.0)
+    flow = np.where(near, demands[:, columns] * PRICE_SHARE, 0.0)
     price = np.zeros_like(flow)
     each = np.arange(len(columns))
     order = np.argsort(np.where(near, -D, 1), axis=0, kind="stable")

@@ -35,6 +35,7 @@ from discreet.core.options import (
 from discreet.core.printed import at_most
 from discreet.core.progress import gap_between
 from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.local import length_table, local_bound, nats_away, near_groups
 from discreet.metricdp.costs import ImplicitCosts
@@ -67,9 +68,6 @@ slowly, and with less secrets closer than a millionth of a nat add more uniform 
 
 _MAX_ANCHOR_SUM = 1 << 61
 """Limit on the sum of all anchors, so that row totals fit into 64 bits."""
-
-_WEIGHTS_PER_BLOCK = 1 << 21
-"""Weights in a block, to bound memory."""
 
 _WEIGHED_NATS, _CANDIDATE_NATS = 9.0, 3.0
 """Nats from a report's center to the secrets with weighed costs, and to its candidate names. On 900
@@ -283,7 +281,7 @@ def _expected_costs(
     `reports`, `weighed` and the names `candidates` are indices; ``O(weighed reports names)``, in blocks.
     """
     expected = np.zeros((len(reports), len(candidates)))
-    step = max(1, _WEIGHTS_PER_BLOCK // len(candidates))
+    step = max(1, LENGTHS_AT_ONCE // len(candidates))
     for first in range(0, len(weighed), step):
         some = weighed[first : first + step]
         pairs = np.repeat(some, len(reports)), np.tile(reports, len(some))
@@ -327,7 +325,7 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
     True
     """
     n, k = channel.n_secrets, channel.n_reports
-    reports, step = np.arange(k), max(1, _WEIGHTS_PER_BLOCK // k)
+    reports, step = np.arange(k), max(1, LENGTHS_AT_ONCE // k)
     losses = []
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
@@ -468,7 +466,7 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
     if space.has_matrix:
         return np.ldexp(space.distances.astype(np.float32), -space.scale_bits)
     lengths = np.empty((n, n), dtype=np.float32)
-    every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)
+    every, step = np.arange(n), max(1, LENGTHS_AT_ONCE // n)
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
         lengths[some] = np.ldexp(length_table(source, some, every), -space.scale_bits)
