@@ -305,3 +305,22 @@ def numbers_below(values: Any, n: int, field: str, noun: str) -> NDArray[np.int6
     if len(outside):
         raise InvalidProblemError(field, f"{noun} from 0 to {n - 1}", int(outside[0]))
     return numbers.astype(np.int64)
+
+
+def pairs_of(values: Any, field: str, noun: str) -> NDArray[np.int64]:  # noqa: ANN401 - as it came
+    """Read pairs of numbers as int64 ``(m, 2)``; numbers out of range are not refused here.
+
+    InvalidProblemError otherwise: `field` names the argument, `noun` what is numbered.
+
+    Examples
+    --------
+    >>> pairs_of([[0, 1]], "links", "secrets").tolist(), pairs_of([], "links", "secrets").shape
+    ([[0, 1]], (0, 2))
+    """
+    expected = f"pairs of {noun}, an array (m, 2) of integers"
+    pairs = array_of(values, field, expected)
+    if not pairs.size:
+        pairs = np.zeros((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise InvalidProblemError(field, expected, f"{pairs.dtype} of shape {pairs.shape}")
+    return pairs.astype(np.int64)

@@ -28,7 +28,7 @@ from discreet.core.channels.check_ratios import (
 )
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import FRACTIONAL_BITS, exp_ceil, float_ceil, float_floor
-from discreet.core.options import array_of, instance_of
+from discreet.core.options import instance_of, pairs_of
 from discreet.core.outcome import Design
 from discreet.core.printed import decimal_up
 from discreet.core.spaces.check_distances import distance_checks
@@ -101,7 +101,8 @@ def verify(
     """
     instance_of(design, Design, "design", "a Design")
     channel, problem, guarantee = design.channel, design.problem, design.guarantee
-    joined, binding = _links(joined, "joined"), _links(binding, "binding")
+    joined = None if joined is None else pairs_of(joined, "joined", "secrets")
+    binding = None if binding is None else pairs_of(binding, "binding", "secrets")
     if problem.cost.shape != channel.limbs.shape[1:]:
         raise InvalidProblemError(
             "design", f"a channel of shape {problem.cost.shape}", channel.limbs.shape[1:]
@@ -111,22 +112,6 @@ def verify(
     checks = [] if binding is None else [_check_cover(bound, binding)]
     checks += _optimality(design, bound) if optimality else []
     return Certificate((*certificate.checks, *checks))
-
-
-def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 - as it came
-    """Return links as int64 ``(m, 2)``, ``None`` for ``None``; secrets out of range are not refused here.
-
-    Raise InvalidProblemError, naming `field`, for other shapes or types.
-    """
-    if pairs is None:
-        return None
-    expected = "pairs of secrets, an array (m, 2) of integers"
-    read = array_of(pairs, field, expected)
-    if not read.size:
-        read = np.zeros((0, 2), dtype=np.int64)
-    if read.ndim != 2 or read.shape[1] != 2 or not np.issubdtype(read.dtype, np.integer):
-        raise InvalidProblemError(field, expected, f"{read.dtype} of shape {read.shape}")
-    return read.astype(np.int64)
 
 
 def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import read_unit
-from discreet.core.options import array_of
+from discreet.core.options import array_of, pairs_of
 from discreet.core.printed import at_least
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.geography import lat_lon
@@ -186,14 +186,8 @@ def edge_table(
     from scipy.sparse.csgraph import connected_components
 
     n = positive_count(n, "n", measures.DENSE_LIMIT)
-    pairs = array_of(edges, "edges", "an array (m, 2) of integers")
-    if not pairs.size:
-        pairs = np.zeros((0, 2), dtype=np.int64)
+    pairs = pairs_of(edges, "edges", "nodes")
     sizes = array_of(lengths, "lengths", "one for each edge", np.float64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        raise InvalidProblemError(
-            "edges", "an array (m, 2) of integers", f"{pairs.dtype} {pairs.shape}"
-        )
     wrong = (pairs < 0).any(axis=1) | (pairs >= n).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from itertools import count
 from typing import TYPE_CHECKING
 
 from discreet.core.spaces.adjacency import compress_rows as compress_rows  # noqa: PLC0414 - mend imports it
+from discreet.core.threads import run_pieces as run_pieces  # noqa: PLC0414 - tiles imports it
+from discreet.core.threads import thread_pool as thread_pool  # noqa: PLC0414 - tiles imports it
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,39 +21,6 @@ COLUMNS_PER_PASS = 384
 """Columns that one thread closes together, about: 128 rows of them fit into the second-level cache. Over all pairs of
 2,000 secrets 192 columns at once took 1.5 times the CPU seconds; along edges of 1,000 any number took the same;
 November 2026."""
-
-
-def thread_pool(threads: int) -> ThreadPoolExecutor | nullcontext[None]:
-    """Return a context with a pool of the other threads, or with ``None`` for one thread."""
-    return ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext()
-
-
-def run_pieces(
-    pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
-) -> None:
-    """Call `work` once with each number below `pieces`, in this thread and in those of a pool; errors are raised.
-
-    At most `threads` - 1 threads of the pool help; without a pool all is done here. Returns when all pieces are done.
-
-    Examples
-    --------
-    >>> done = []
-    >>> with thread_pool(2) as pool:
-    ...     run_pieces(pool, 2, 5, done.append)
-    >>> sorted(done)
-    [0, 1, 2, 3, 4]
-    """
-    numbers = count()
-
-    def run_remaining() -> None:
-        while (piece := next(numbers)) < pieces:
-            work(piece)
-
-    helpers = 0 if pool is None else min(threads, pieces) - 1
-    tasks = [pool.submit(run_remaining) for _ in range(helpers) if pool is not None]
-    run_remaining()
-    for task in tasks:
-        task.result()
 
 
 def close_columns(
