@@ -69,7 +69,7 @@ def design(
     allow_unprotected: bool = False,
     throw: bool = True,
 ) -> MetricDesign:
-    r"""Design the channel that loses least under metric privacy, with proven bounds.
+    r"""Design the channel that loses least under metric privacy, with proven bounds: [Qiu24]_, Equations (4) to (7).
 
     .. math::
 
@@ -131,10 +131,6 @@ def design(
     ---------
     That of the returned design: `guarantee`, bound to the space. Proved for the sampled integers by
     :func:`~discreet.metricdp.verify`, independently of the methods. Prior, loss, reports and space are assumed public.
-
-    References
-    ----------
-    [Qiu24]_, Equations (4) to (7).
 
     Examples
     --------

@@ -51,10 +51,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.search import MetricDesign
 
 
-_PROGRAM_TIME_SHARE = 0.6
-"""Share of the time limit for the program of the worst case."""
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Minimax:
@@ -173,9 +169,8 @@ def minimax(
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
             # The result if the program, which takes more than a second, has no answer.
             result = design_for(mean, method=exponential_remap(), gap=0)
-        share = None if time_limit is None else _PROGRAM_TIME_SHARE * time_limit
         try:
-            solved = _solve_program(wholes, PartLimits(share, threads))
+            solved = _solve_program(wholes, PartLimits(time_limit, threads))
         except (LimitReachedError, SolverError):
             left = None if time_limit is None else time_limit - (clock() - start)
             if result is None or left is None or left > 0:
@@ -232,15 +227,16 @@ def _bound_for_worst_prior(lower: float, weights: NDArray[np.float64]) -> float:
 
 
 def _solve_program(
-    wholes: Sequence[WholeProblem], limits: PartLimits
+    wholes: Sequence[WholeProblem], limits: PartLimits, *, time_share: float = 0.6
 ) -> tuple[NDArray[np.float64], KnownChannel]:
     """Solve the program of all components, which the worst case couples.
 
-    `wholes` is the problem with each of the priors; `limits` give seconds and threads. Return the worst mixture
+    `wholes` is the problem with each of the priors; `limits` give threads and seconds, of which the
+    program has a `time_share`. Return the worst mixture
     ``(problems,)``, and the solution as a method of the mixture's design. LimitReachedError or SolverError without an
     answer.
     """
-    first, costs = wholes[0], [whole.cost for whole in wholes]
+    first, costs = wholes[0], [one.cost for one in wholes]
     part = Part(np.asarray(np.mean(costs, axis=0)), first.merged, first.epsilon, None)
     edges = priced_edges(part)
     rows = program_rows(part, edges)
@@ -250,7 +246,7 @@ def _solve_program(
     # Absolute tolerances: the optimum should be about 1.
     scale = sum(optimum_scale(one) for one in first.parts) or 1.0
     losses = np.stack([cost.ravel() for cost in costs]) / scale
-    stop = None if limits.seconds is None else clock() + limits.seconds
+    stop = None if limits.seconds is None else clock() + time_share * limits.seconds
     program = _program_of_largest(part, edges, losses)
     solution, _ = solve_by_either(program, "ipm", stop, limits.threads)
     table = np.maximum(solution.x[:-1], 0.0).reshape(part.cost.shape)
@@ -275,10 +271,10 @@ def _program_of_largest(part: Part, edges: Adjacency, losses: NDArray[np.float64
 
     matrix, upper = constraint_matrix(part, edges)
     # HiGHS drops small entries; bounds are proved without them.
-    kept = np.where(losses > HIGHS.small_matrix_value, losses, 0.0)
+    large = np.where(losses > HIGHS.small_matrix_value, losses, 0.0)
     wide = hstack([matrix, csr_array((matrix.shape[0], 1))])
-    above = csr_array(np.hstack([kept, -np.ones((len(kept), 1))]))
-    sides = np.concatenate([upper, np.zeros(len(kept))])
+    above = csr_array(np.hstack([large, -np.ones((len(large), 1))]))
+    sides = np.concatenate([upper, np.zeros(len(large))])
     lower = np.where(sides == 0, -np.inf, 1.0)
     cost = np.append(np.zeros(matrix.shape[1]), 1.0)
     rows = vstack([wide, above]).tocsr()

@@ -40,7 +40,7 @@ _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 22, 1 << 18
 """Entries of the tables of sums, and brackets that are computed from them at once, to bound memory."""
 
-PRICE_SHARE = 1 - 1e-12
+PRICE_SHARE = 1 - 4096 * _TWICE_UNIT_ROUNDOFF
 """Share of a price that is taken, so that rounded factors do not push a bracket below the level that it aims at."""
 
 _MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))

@@ -211,7 +211,6 @@ def tail_channel(
         return tail_design
     channels = [tail_design.channel, rename_reports(tail_design.channel, costs)]
     losses = [expected_loss(channel, costs) for channel in channels]
-    upper = min(losses)
     remaining = None if time_limit is None else max(0.0, time_limit - (clock() - start))
     bound = local_bound(
         costs,
@@ -223,9 +222,8 @@ def tail_channel(
         on_progress=on_progress,
     )
     # Names are post-processing: the certificate is about the weights, which are the same.
-    return replace(
-        tail_design, channel=channels[losses.index(upper)], costs=costs, bound=bound, upper=upper
-    )
+    best = channels[losses.index(min(losses))]
+    return replace(tail_design, channel=best, costs=costs, bound=bound, upper=min(losses))
 
 
 def rename_reports(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part, PartLimits
 
 
-_SECRETS_PER_BLOCK = 10
-"""Secrets of a block, about; the paper has no rule. Grids of 49 to 80 secrets, roads and points of 60 and 100 took less
-CPU time to a smaller gap than with the number of blocks of least work by the paper's model; November 2026."""
-
-
 @final
 @dataclass(frozen=True)
 class Benders:
@@ -144,16 +139,20 @@ class Benders:
         )
         return Candidate("benders", matrix, layout.prices(result), note, facts)
 
-    def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
+    def _layout(
+        self, part: Part, anchor: NDArray[np.float64], *, secrets_per_block: int = 10
+    ) -> Layout:
         """Return the blocks and boundary of a part; the loss of `anchor` ``(n, k)`` scales the program.
 
-        The number of blocks is the stated one, at most n, or follows from n. Costs one partition.
+        The number of blocks is the stated one, at most n, or follows from `secrets_per_block`: grids of 49 to 80
+        secrets, roads and points of 60 and 100 took less CPU time to a smaller gap than with the number of least work
+        by the paper's model; November 2026. Costs one partition.
         """
         from discreet.metricdp.boundary import Layout
 
         if part.space is None:
             raise InvalidProblemError("part", "one that knows its metric space", "one made by hand")
-        stated = part.n // _SECRETS_PER_BLOCK if self.blocks is None else self.blocks
+        stated = part.n // secrets_per_block if self.blocks is None else self.blocks
         blocks = min(max(stated, 1), part.n)
         labels = partition(part.space, part.constraints, blocks, self.partitioner, seed=self.seed)
         split = Partition(labels, priced_edges(part))
