@@ -203,6 +203,13 @@ class Adjacency:
         Complexity
         ----------
         A sort.
+
+        Examples
+        --------
+        >>> square = Adjacency(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [0, 3, 4, 2], 0)
+        >>> merged, shortest = square.merge(np.array([0, 0, 1, 2]))
+        >>> merged.pairs.tolist(), shortest.tolist()
+        ([[0, 1], [0, 2], [1, 2]], [2, 1, 3])
         """
         n = int(labels.max()) + 1
         if n == self.n:

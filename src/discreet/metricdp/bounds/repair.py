@@ -227,7 +227,7 @@ def repair(
     >>> pair = Adjacency(2, [(0, 1)], [1], scale_bits=0)
     >>> repaired = repair(np.eye(2), pair, 3, cost=1 - np.eye(2))
     >>> repaired.channel.probabilities.round(4).tolist(), float(repaired.delta)
-    ([[0.9526, 0.0474], [0.0474, 0.9526]], 1e-09)
+    ([[0.9526, 0.0474], [0.0474, 0.9526]], 1e-08)
     """
     rate = to_fraction(epsilon, "epsilon")
     table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
