@@ -62,9 +62,8 @@ few edges need 0.24 after 50 rounds, 0.22 after 100 and 0.206 however many there
 _EXPONENTIAL_TOTALS_SHARE = Fraction(1, 2)
 """Share of epsilon for the row totals of the exponential mechanism, which never fails."""
 
-_SLACK_SHARE = Fraction(1, 5000)
-"""Share of the columns' budget that is left to the rounding, which determines the lift: with more the tails fall more
-slowly, and with less secrets closer than a millionth of a nat add more uniform reports."""
+_MIN_SLACK_SHARE, _MAX_SLACK_SHARE = 1 / 5000, 1 / 10
+"""Limits on the share of the columns' budget that is left to the rounding, which determines the lift."""
 
 _MAX_ANCHOR_SUM = 1 << 61
 """Limit on the sum of all anchors, so that row totals fit into 64 bits."""
@@ -339,43 +338,58 @@ def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: 
     `edges` are the pairs within the radius. `rounds` limits the products with the decay for each share; without any,
     the exponential mechanism is made at once. CertificateError if that fails, too.
     """
+    slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0
     operators = _operators(space) if rounds else None
     scattered = not (space.has_matrix or isinstance(space.source, LatticeLengths))
     for share in _TOTALS_SHARES_OF_POINTS if scattered else _TOTALS_SHARES:
         if operators is None:
             break
-        rate = guarantee.epsilon * (1 - share) * (1 - _SLACK_SHARE)
+        rate = guarantee.epsilon * (1 - share) * (1 - slack)
         operator = operators(float(rate))
         room = float(guarantee.epsilon * share) * 2.0**-edges.scale_bits
         anchors, rounds_taken, even = _equalize_totals(operator, anchors, edges, room, rounds)
         count += rounds_taken
         if even:
-            channel = _to_integers(space, guarantee, edges, share, anchors)
+            channel = _to_integers(space, guarantee, edges, (share, slack), anchors)
             certificate = verify_anchored(channel, guarantee, totals_share=share)
             if certificate.passed:
                 return TailDesign(channel, guarantee, share, certificate, count)
-    share = _EXPONENTIAL_TOTALS_SHARE
-    channel = _to_integers(space, guarantee, edges, share, np.ones(space.n))
-    certificate = verify_anchored(channel, guarantee, totals_share=share)
+    channel = _to_integers(
+        space, guarantee, edges, (_EXPONENTIAL_TOTALS_SHARE, slack), np.ones(space.n)
+    )
+    certificate = verify_anchored(channel, guarantee, totals_share=_EXPONENTIAL_TOTALS_SHARE)
     certificate.raise_for_failure()
-    return TailDesign(channel, guarantee, share, certificate, 0)
+    return TailDesign(channel, guarantee, _EXPONENTIAL_TOTALS_SHARE, certificate, 0)
+
+
+def _slack(guarantee: MetricDP, edges: Adjacency, *, uniform_cost: float = 50 / 16) -> Fraction:
+    """Return the slack s that minimizes its own loss plus that of the uniform reports of the lift, ``s + c / s``.
+
+    This is the square root of c, with a lift of ``2 / (s nats)`` for n reports, in rows that weigh
+    about ``16 2^61 / n``. `uniform_cost` is the loss of a uniform report in units of that of the channel, divided by
+    the number of reports with most of the weight of a row: guesses, which only affect the slack.
+    """
+    units = max(1, int(edges.lengths.min(initial=1 << 46)))
+    nats = float(guarantee.epsilon) * units * 2.0**-edges.scale_bits
+    best = math.sqrt(2 * uniform_cost * edges.n**2 / (nats * _MAX_ANCHOR_SUM))
+    return Fraction(1, round(1 / min(max(best, _MIN_SLACK_SHARE), _MAX_SLACK_SHARE)))
 
 
 def _to_integers(
     space: MetricSpace,
     guarantee: MetricDP,
     edges: Adjacency,
-    totals_share: Fraction,
+    parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
     """Round `anchors` ``(n,)``, scaled to their largest sum, to integers, with the least lift that the theorem allows.
 
-    `edges` are the constrained pairs, `guarantee` has epsilon; `totals_share` is the share of it for the totals. Not
-    verified. InvalidProblemError for secrets that nearly coincide.
+    `edges` are the constrained pairs, `guarantee` has epsilon; `parts` are the shares of epsilon for the totals, and
+    of the rest for rounding. Not verified. InvalidProblemError for secrets that nearly coincide.
     """
-    column = guarantee.epsilon * (1 - totals_share)
-    rate = column * (1 - _SLACK_SHARE)
+    column = guarantee.epsilon * (1 - parts[0])
+    rate = column * (1 - parts[1])
     shortest = int(edges.lengths.min(initial=1 << 46))
     spare = column * shortest - rate * (shortest + triangle_defect(space))
     # Without slack no lift is enough, and the verification fails.
