@@ -28,7 +28,7 @@ from discreet.metricdp import Kernel, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.part import PartLimits, WholeProblem
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
@@ -133,7 +133,7 @@ def phases(rows: int, columns: int, radius: int | None) -> None:
         lap("bound")
         repaired = repair(found.matrix, whole.binding, whole.epsilon, cost=whole.cost)
         lap("repair, rounding")
-        certificate = verify_channel(repaired.channel, space, MetricDP(10, "km", radius))
+        certificate = Claim(space, MetricDP(10, "km", radius)).check(repaired.channel)
         lap("verify")
         assert certificate.passed
         spent = {name: end - start for (_, start), (name, end) in itertools.pairwise(laps)}

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from run import machine
 
 import discreet as dc
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 PEER = """
 import json, sys, time
@@ -73,7 +73,7 @@ def read_as_given(matrix: NDArray[np.float64], limbs: int = 4) -> dc.Channel:
 
 def audited(channel: dc.Channel, space: dc.MetricSpace, guarantee: dc.MetricDP) -> dict[str, Any]:
     """Let the verifier say what the channel has: epsilon, zeros beside positives, inequalities violated."""
-    checks = {check.name: check for check in verify_channel(channel, space, guarantee).checks}
+    checks = {check.name: check for check in Claim(space, guarantee).check(channel).checks}
     return {
         "epsilon": float(checks["achieved epsilon"].residual),
         "infinite": int(checks["zeros beside positives"].residual),

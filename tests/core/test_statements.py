@@ -292,10 +292,11 @@ def _(rng: Random, *, false: bool) -> Found:
         return None
     space = MetricSpace.from_points(points, unit="km")
     guarantee = MetricDP(1, "km", 2)
-    from discreet.metricdp.design import _bind
+    from discreet.metricdp.design import _constrain
 
-    near, links = space.adjacency(2).join(space)
-    bound = _bind(guarantee, _Space(space), near, len(links))  # type: ignore[arg-type] # its space alone
+    near, _ = space.adjacency(2).join(space)
+    problem = Problem(space, utility_loss="euclidean")
+    _, bound = _constrain(problem, guarantee, allow_unprotected=False)
     text = str(bound)
     if "through chains" not in text:
         return None
@@ -317,13 +318,6 @@ def _(rng: Random, *, false: bool) -> Found:
         if ratio > implied * math.dist(points[i], points[j]) * (1 + 1e-6):
             return f"{points}: {i}, {j}"
     return None
-
-
-@dataclass(frozen=True)
-class _Space:
-    """A problem of which its space matters."""
-
-    space: MetricSpace
 
 
 def small_table(rng: Random) -> tuple[list[int], list[int], list[str]]:

@@ -23,7 +23,7 @@ from discreet.hierarchy import measure as measuring
 from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.sensitivity import sensitivity
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 from few import each_once, few_of
 
 COUNTS = sorted(METHODS.proven)
@@ -174,7 +174,7 @@ def leaky() -> tuple[Channel, MetricSpace, MetricDP]:
 @pytest.mark.parametrize("strength", ["certified", "exact", "sampled"])
 def test_one_infinite_ratio_is_refused_in_every_strength(strength: str) -> None:
     channel, space, claim = leaky()
-    certificate = verify_channel(channel, space, claim)
+    certificate = Claim(space, claim).check(channel)
     asked = AuditRequest(strength=strength, samples=100_000)
     found = audit_channel(channel, space, claim, certificate, asked)
     assert found.rejected
@@ -290,10 +290,10 @@ def test_a_report_that_no_secret_has_tells_no_secrets_apart() -> None:
     claim = MetricDP("1e-9", unit="km")
     for row, least in (([0, 2**62, 0], 0.0), ([1, 2**62 - 1, 0], 0.0)):
         channel = Channel.from_weights([row] * 3)
-        certificate = verify_channel(channel, space, claim)
+        certificate = Claim(space, claim).check(channel)
         found = audit_channel(channel, space, claim, certificate, AuditRequest("table"))
         assert (found.lower, found.rejected) == (least, False)
     apart = Channel.from_weights([[2**62, 0, 0], [0, 2**62, 0], [0, 2**62, 0]])
-    certificate = verify_channel(apart, space, claim)
+    certificate = Claim(space, claim).check(apart)
     found = audit_channel(apart, space, claim, certificate, AuditRequest("table"))
     assert (found.lower, found.rejected) == (math.inf, True)

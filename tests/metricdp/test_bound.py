@@ -199,15 +199,6 @@ def test_prices_on_a_graph_without_constraints_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "cost",
-    [np.ones((2, 2)), np.ones(3), np.ones((3, 0)), -np.ones((3, 1)), np.full((3, 1), np.nan)],
-)
-def test_a_senseless_cost_is_refused(cost: NDArray[np.float64]) -> None:
-    with pytest.raises(InvalidProblemError, match="cost: "):
-        lower_bound(cost, LINE, Fraction(1), Multipliers.empty())
-
-
-@pytest.mark.parametrize(
     ("field", "parts"),
     [
         ("value", ([0], [0], [1], [-1.0])),

@@ -279,7 +279,7 @@ def test_a_program_is_not_built_where_that_would_take_too_long(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """992 secrets and 248 reports, limit 2 s: 0.3 s were left, and it took 2.2 to build and to hand over."""
-    monkeypatch.setattr(direct, "_LIMITS", direct._LIMITS._replace(min_seconds_per_row=1.0))
+    monkeypatch.setattr(direct, "MIN_SECONDS_PER_ROW", 1.0)
     monkeypatch.setattr(direct, "constraint_matrix", wall.takes(2 * LIMIT, lambda *_: None))
     made, seconds = timed(method=Direct())
     assert "no time left to build" in " ".join(made.provenance.method_trace)

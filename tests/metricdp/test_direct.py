@@ -111,13 +111,13 @@ def test_both_solvers_agree() -> None:
     ]
 
 
-@pytest.mark.parametrize(("epsilon", "solver"), [(10, "simplex"), (1, "ipm")])
-def test_the_solver_is_chosen_by_nats_between_nearest_secrets(epsilon: int, solver: str) -> None:
-    space = MetricSpace.grid(3, 3, cell=1, unit="km")
+@pytest.mark.parametrize("epsilon", [10, 1])
+def test_interior_points_come_first(epsilon: int) -> None:
+    space = MetricSpace.grid(5, 5, cell=1, unit="km")
     part = WholeProblem(
         Problem(space, utility_loss="euclidean"), space.adjacency(2), Fraction(epsilon)
     ).parts[0]
-    assert solved(part).parameters["solver"] == solver
+    assert solved(part).parameters["solver"] == "ipm"
 
 
 def test_small_optima_do_not_vanish_in_tolerances() -> None:
@@ -188,10 +188,10 @@ def test_feasible_points_keep_every_connected_pair() -> None:
 
 
 def test_a_program_that_does_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "_LIMITS", direct._LIMITS._replace(max_model_bytes=1000))
+    monkeypatch.setattr(direct, "MAX_ROWS", 10)
     found = Direct().solve(random_part(1), LIMITS)
     assert found.matrix is None
-    assert "would take" in found.note
+    assert "was not built" in found.note
 
 
 def test_time_runs_out() -> None:

@@ -130,9 +130,9 @@ def test_wrong_weights_give_a_worse_bound_and_never_a_false_one(
 ) -> None:
     priors, asked = list(skewed(9, 3)), MetricDP(1, "km")
     right = minimax(GRID, priors, asked)
-    monkeypatch.setattr(
-        _minimax._Program, "_raw_weights", lambda _self: np.array([0.9, 0.05, 0.05])
-    )
+    solve = _minimax._solve_program
+    unfit = np.array([0.9, 0.05, 0.05])
+    monkeypatch.setattr(_minimax, "_solve_program", lambda *given: (unfit, solve(*given)[1]))
     wrong = minimax(GRID, priors, asked)
     assert wrong.lower < right.lower * (1 - 1e-3)
     assert wrong.upper >= right.lower
@@ -150,7 +150,7 @@ def test_a_program_that_would_not_fit_leaves_a_design_for_the_mean(
 ) -> None:
     priors, asked = list(skewed(9, 2)), MetricDP(1, "km")
     best = minimax(GRID, priors, asked)
-    monkeypatch.setattr(_minimax, "_PROGRAM_LIMITS", _minimax._PROGRAM_LIMITS._replace(rows=10))
+    monkeypatch.setattr(_minimax, "MAX_ROWS", 10)
     made = minimax(GRID, priors, asked)
     assert proves(made, priors)
     assert made.weights.tolist() == [0.5, 0.5]
@@ -175,7 +175,7 @@ def test_interrupting_keeps_what_is_verified(monkeypatch: pytest.MonkeyPatch, qu
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_minimax, "MAX_ROWS_FOR_DIRECT", quick)
-    monkeypatch.setattr(_minimax, "_Program", stops)
+    monkeypatch.setattr(_minimax, "_solve_program", stops)
     with pytest.raises(Interrupted) as caught:
         minimax(GRID, list(skewed(9, 2)), MetricDP(1, "km"))
     assert (caught.value.best is not None) == (quick == 10)

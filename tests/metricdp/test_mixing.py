@@ -109,15 +109,13 @@ def test_a_nearly_private_matrix_on_streets_costs_little_to_repair() -> None:
 @pytest.mark.parametrize(
     ("added", "enough", "tried", "taken"),
     [
-        (0.0, 0.0, [], False),
-        (0.0, 1.0, [1e-7], True),
-        (0.02, 1.0, [1e-7, 1e-2], True),
-        (0.02, 1e-4, [1e-7, 1e-2, 1e-6, 1e-5, 1e-4], False),
-        (0.02, 3 / 4, [1e-7, 1e-2], True),
-        (2.0, 3 / 4, [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 3 / 4], False),
+        (0.0, 0.0, [1e-8], False),
+        (0.0, 9e-6, [1e-8, 1e-7, 1e-6, 1e-5], True),
+        (0.5, 9e-6, [1e-8, 1e-7, 1e-6, 1e-5], False),
+        (0.0, 3 / 4, [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 3 / 4], True),
     ],
 )
-def test_no_smaller_delta_is_tried_where_the_largest_that_costs_less_than_mixing_is_too_small(
+def test_what_loses_less_is_taken_if_the_first_delta_is_too_small(
     *,
     added: float,
     enough: float,
@@ -125,15 +123,14 @@ def test_no_smaller_delta_is_tried_where_the_largest_that_costs_less_than_mixing
     taken: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """1,000 words, limit 10 s: eight of them took 2.3 CPU seconds, and what was mixed was taken all the same."""
     deltas: list[float] = []
     pairs = np.array([(i, (i + 1) % 9) for i in range(9)])
     ring = Adjacency(9, pairs, np.full(9, 1), scale_bits=0)
-    table = np.exp(-ring.shortest_paths() / 3.0)
+    table = np.exp(-ring.shortest_paths() / 1.0)
     plain = _repair._attempt
     frame = _repair._frame(ring, Fraction(1), 9, 1, 1, lambda: False)
     made = plain(table, frame, Fraction(1, 10**6))
-    other = replace(made, matrix=made.matrix * (1 + added))
+    other = replace(made, matrix=made.matrix * (1 - 1e-9 + added))
 
     def attempt(given: Any, given_frame: Any, delta: Fraction) -> Any:
         deltas.append(float(delta))
@@ -141,10 +138,9 @@ def test_no_smaller_delta_is_tried_where_the_largest_that_costs_less_than_mixing
 
     monkeypatch.setattr(_repair, "_attempt", attempt)
     monkeypatch.setattr(_repair, "_mix", lambda *_: other)
-    found = _repair._balanced(table, frame, np.ones((9, 9)))
-    assert deltas[: len(tried)] == tried
+    found = _repair._with_slack(table, frame, np.ones((9, 9)))
+    assert deltas == tried
     assert (found is other) == taken
-    assert not taken or deltas == tried
 
 
 @pytest.mark.parametrize(("across", "parts"), [(7, 5), (5, 8)])

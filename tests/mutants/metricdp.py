@@ -36,15 +36,15 @@ MUTANTS = (
     Mutant(
         "the links of a file are not those that bind",
         "metricdp/verify.py",
-        find="verify_channel(channel, problem.space, guarantee, joined=joined)",
-        replace="verify_channel(channel, problem.space, guarantee)",
+        find="claim = Claim(problem.space, guarantee, joined)",
+        replace="claim = Claim(problem.space, guarantee)",
         breaks="another program is told about other links than those that were checked",
         tests=("tests/metricdp/test_verify.py::test_the_links_of_a_file_are_those_that_bind",),
     ),
     Mutant(
         "pairs that no binding link stands for",
         "metricdp/verify.py",
-        find="foreign + uncovered(),",
+        find="foreign + _fewest(uncovered, links, np.argwhere(links), bound.lengths),",
         replace="foreign,",
         breaks="a file whose links leave constrained pairs out passes",
         tests=(

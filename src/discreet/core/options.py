@@ -282,3 +282,45 @@ def array_of(
         return np.asarray(values, dtype=kind)
     except (OverflowError, TypeError, ValueError):
         raise InvalidProblemError(field, expected, type(values).__name__) from None
+
+
+def numbers_below(values: Any, n: int, field: str, noun: str) -> NDArray[np.int64]:  # noqa: ANN401 - as it came
+    """Read numbers from 0 to `n` - 1, one or more, as int64 ``(m,)``.
+
+    InvalidProblemError otherwise: `field` names the argument, `noun` what is numbered.
+
+    Examples
+    --------
+    >>> numbers_below([2, 0], 3, "reports", "secrets").tolist()
+    [2, 0]
+    >>> numbers_below([2, 0], 2, "reports", "secrets")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: reports: expected secrets from 0 to 1, got 2
+    """
+    expected = f"a sequence of {noun}"
+    numbers = array_of(values, field, expected)
+    if numbers.ndim != 1 or not numbers.size or not np.issubdtype(numbers.dtype, np.integer):
+        raise InvalidProblemError(field, expected, f"{numbers.dtype} of shape {numbers.shape}")
+    outside = numbers[(numbers < 0) | (numbers >= n)]
+    if len(outside):
+        raise InvalidProblemError(field, f"{noun} from 0 to {n - 1}", int(outside[0]))
+    return numbers.astype(np.int64)
+
+
+def pairs_of(values: Any, field: str, noun: str) -> NDArray[np.int64]:  # noqa: ANN401 - as it came
+    """Read pairs of numbers as int64 ``(m, 2)``; numbers out of range are not refused here.
+
+    InvalidProblemError otherwise: `field` names the argument, `noun` what is numbered.
+
+    Examples
+    --------
+    >>> pairs_of([[0, 1]], "links", "secrets").tolist(), pairs_of([], "links", "secrets").shape
+    ([[0, 1]], (0, 2))
+    """
+    expected = f"pairs of {noun}, an array (m, 2) of integers"
+    pairs = array_of(values, field, expected)
+    if not pairs.size:
+        pairs = np.zeros((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise InvalidProblemError(field, expected, f"{pairs.dtype} of shape {pairs.shape}")
+    return pairs.astype(np.int64)

@@ -21,6 +21,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import cautions
 from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts, one_line, optimum
+from discreet.core.progress import gap_between
 from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
@@ -221,9 +222,7 @@ class Design(Generic[ProblemT, WitnessT]):
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``, 0 when both are 0, ``None`` without a lower bound."""
-        if self.lower is None:
-            return None
-        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+        return gap_between(self.lower, self.upper)
 
     @cached_property
     def loss_by_secret(self) -> NDArray[np.float64]:

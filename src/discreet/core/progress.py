@@ -22,6 +22,19 @@ FINAL_VERIFICATION = "final verification"
 """Stage of a design whose search has ended, to which its time limit does not apply."""
 
 
+def gap_between(lower: float | None, upper: float | None) -> float | None:
+    """Return ``(upper - lower) / upper``, 0 where the bounds meet; ``None`` without both.
+
+    Examples
+    --------
+    >>> gap_between(9.0, 10.0), gap_between(0.0, 0.0)
+    (0.1, 0.0)
+    """
+    if lower is None or upper is None:
+        return None
+    return 0.0 if upper <= lower else (upper - lower) / upper
+
+
 @final
 @dataclass(frozen=True)
 class Progress:
@@ -56,9 +69,7 @@ class Progress:
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``, 0 where the bounds meet; ``None`` without both bounds."""
-        if self.lower is None or self.upper is None:
-            return None
-        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+        return gap_between(self.lower, self.upper)
 
     def __str__(self) -> str:
         parts = [self.stage] if self.elapsed is None else [seconds(self.elapsed), self.stage]

@@ -24,7 +24,6 @@ from discreet.metricdp.methods.baselines import (
     BestConstant,
     Exponential,
     PlanarLaplace,
-    bayes_remap,
 )
 
 if TYPE_CHECKING:
@@ -352,7 +351,8 @@ def published_losses(
     for name, method in methods:
         made = design(problem, target, method=method, allow_unprotected=apart, throw=False)
         losses.append((name, made.upper))
-        renamed = bayes_remap(made.channel, problem.cost).expected_loss(problem.cost)
+        names = (made.channel.probabilities.T @ problem.cost).argmin(axis=1)
+        renamed = made.channel.expected_loss(problem.cost[:, names])
         if renamed < max_remapped_share * made.upper:
             losses.append((f"{name}, remapped", renamed))
     constant = design(problem, target, method=BestConstant(), allow_unprotected=apart, throw=False)

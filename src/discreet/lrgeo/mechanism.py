@@ -24,6 +24,7 @@ from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.printed import decimal, decimal_up
+from discreet.core.progress import gap_between
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.lrgeo.places.plane import on_the_ground
 from discreet.lrgeo.places.region import Region
@@ -85,7 +86,7 @@ class CertifiedChannel:
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``; ``None`` without both bounds."""
-        return relative(self.upper, self.lower)
+        return gap_between(self.lower, self.upper)
 
 
 @final
@@ -356,10 +357,3 @@ def unpacked(stated: Mapping[str, Any], *, most: int = (1 << 62) - 1) -> NDArray
         raise InvalidProblemError("array", "integers below 2^62", "a larger one")
     values: NDArray[np.int64] = array.astype(np.int64) + least
     return values
-
-
-def relative(upper: float | None, lower: float | None) -> float | None:
-    """Return ``(upper - lower) / upper``, 0 if the bounds meet; ``None`` without both."""
-    if upper is None or lower is None:
-        return None
-    return 0.0 if upper <= lower else (upper - lower) / upper

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, first_unfit
-from discreet.core.options import array_of
+from discreet.core.options import array_of, numbers_below
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -58,11 +58,7 @@ def travel_loss(
     fits = np.isfinite(ways) & (ways >= 0)
     if not fits.all():
         raise InvalidProblemError("travel", "finite, not negative", first_unfit(ways, fits))
-    chosen = array_of(targets, "targets", "a list of places")
-    if chosen.ndim != 1 or not chosen.size or not np.issubdtype(chosen.dtype, np.integer):
-        raise InvalidProblemError("targets", "a list of places", chosen.shape)
-    if chosen.min() < 0 or chosen.max() >= n:
-        raise InvalidProblemError("targets", f"places 0 to {n - 1}", "others")
+    chosen = numbers_below(targets, n, "targets", "places")
     share = np.full(len(chosen), 1 / len(chosen)) if weights is None else _shares(weights, chosen)
     loss = np.zeros((n, n))
     for target, q in zip(chosen.tolist(), share.tolist(), strict=True):

@@ -1,4 +1,4 @@
-r"""Partitions of the secrets into blocks: the four partitioners of [Qiu24]_, and the cost model of a partition.
+r"""Partitions of the secrets into blocks: the four partitioners of [Qiu24]_.
 
 All four are k-means on the rows of a table ([Qiu24]_, Section 3.4 and Appendix C), without a constraint on block sizes:
 
@@ -23,7 +23,6 @@ repeatable.
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -33,8 +32,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
@@ -42,10 +39,6 @@ if TYPE_CHECKING:
 
 PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
 """Names of the partitioners, as in the paper."""
-
-
-CANDIDATE_BLOCK_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
-"""Numbers of blocks among which :func:`choose_blocks` chooses."""
 
 
 @final
@@ -70,8 +63,8 @@ class Partition:
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> row = MetricSpace.grid(1, 6, cell=1, unit="km").adjacency(1)
     >>> halves = Partition([0, 0, 0, 1, 1, 1], row)
-    >>> halves.boundary.tolist(), halves.internal_sizes.tolist(), halves.component_sizes().tolist()
-    ([False, False, True, True, False, False], [2, 2], [2])
+    >>> halves.boundary.tolist(), halves.internal_sizes.tolist()
+    ([False, False, True, True, False, False], [2, 2])
     """
 
     labels: NDArray[np.int64]
@@ -114,36 +107,6 @@ class Partition:
     def internal_sizes(self) -> NDArray[np.int64]:
         """Internal records of each block, ``(M,)``: the paper's size of a subproblem (Table 1)."""
         return np.bincount(self.labels[~self.boundary], minlength=self.n_blocks)
-
-    def component_sizes(self, *, crossing_only: bool = False) -> NDArray[np.int64]:
-        """Return the sizes of the components of the graph on the boundary records, largest first, int64 (Table 2).
-
-        ``(components,)``, empty without boundary records. ``O(n + constraints)``.
-
-        Parameters
-        ----------
-        crossing_only
-            Whether only constraints between blocks count, as the figures of the paper's Table 2 suggest; its Equation
-            (36) has those within a block too.
-        """
-        boundary, graph = self.boundary, self.constraints
-        edges = self.crossing
-        if not crossing_only:
-            edges = np.flatnonzero(boundary[graph.pairs].all(axis=1))
-        labels = graph.subgraph(edges).components[boundary]
-        sizes = np.unique(labels, return_counts=True)[1]
-        return np.sort(sizes.astype(np.int64))[::-1]
-
-    def work(self, n_reports: int, exponent: float = 1.5) -> float:
-        r"""Estimate the work of an iteration, ``T(K sum_l |Y_l|) + T(K max_l |X_l|)`` with ``T(n) = n^exponent``.
-
-        No unit. K is `n_reports`, Y the boundary records, X_l the internal records of block l. Section 3.3 of the
-        paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2, the growth of
-        simplex iterations.
-        """
-        boundary = int(self.boundary.sum())
-        largest = int(self.internal_sizes.max())
-        return math.pow(n_reports * boundary, exponent) + math.pow(n_reports * largest, exponent)
 
 
 def partitioner_name(name: str) -> str:
@@ -269,11 +232,12 @@ def k_means(
     >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2).tolist()
     [0, 0, 1, 1]
     """
-    squares = (rows**2).sum(axis=1)
-    centers = _draw_centers(rows, squares, k, seed)
+    from scipy.spatial.distance import cdist
+
+    centers = _draw_centers(rows, k, seed)
     labels = np.full(len(rows), -1)
     for _ in range(max_sweeps):
-        squared = _squared_distances(rows, squares, centers)
+        squared = cdist(rows, centers, "sqeuclidean")
         nearest = squared.argmin(axis=1)
         to_center = squared[np.arange(len(rows)), nearest]
         for empty in np.setdiff1d(np.arange(len(centers)), nearest).tolist():
@@ -294,78 +258,19 @@ def k_means(
     return rank[np.unique(labels, return_inverse=True)[1]]
 
 
-def _draw_centers(
-    rows: NDArray[np.float64], squares: NDArray[np.float64], k: int, seed: int
-) -> NDArray[np.float64]:
+def _draw_centers(rows: NDArray[np.float64], k: int, seed: int) -> NDArray[np.float64]:
     """Draw k starting centers with probability proportional to the squared distance to the nearest earlier one.
 
-    `rows` ``(n, dimensions)`` are points, `squares` ``(n,)`` their squared norms; returns at most k of them, fewer
-    where points coincide. ``O(n k dimensions)``.
+    `rows` ``(n, dimensions)`` are points; returns at most k of them, fewer where points coincide. ``O(n k
+    dimensions)``.
     """
+    from scipy.spatial.distance import cdist
+
     rng = random.Random(seed)  # noqa: S311 - a design on public inputs, which is to be repeatable
     chosen = [rng.randrange(len(rows))]
-    squared = _squared_distances(rows, squares, rows[chosen])[:, 0]
+    squared = cdist(rows, rows[chosen], "sqeuclidean")[:, 0]
     while len(chosen) < k and squared.max() > 0:
-        sums = np.cumsum(squared)
-        drawn = int(np.searchsorted(sums[:-1], rng.uniform(0, float(sums[-1])), side="right"))
-        # Rounding may select a row of weight 0.
-        pick = drawn if squared[drawn] > 0 else int(squared.argmax())
+        pick = rng.choices(range(len(rows)), squared.tolist())[0]
         chosen.append(pick)
-        squared = np.minimum(squared, _squared_distances(rows, squares, rows[[pick]])[:, 0])
-        squared[chosen] = 0.0
+        squared = np.minimum(squared, cdist(rows, rows[[pick]], "sqeuclidean")[:, 0])
     return rows[chosen].copy()
-
-
-def _squared_distances(
-    rows: NDArray[np.float64], squares: NDArray[np.float64], centers: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the squared distances ``(rows, centers)`` of points `rows`, whose squared norms are `squares` ``(rows,)``.
-
-    `centers` is ``(centers, dimensions)``. One matrix product; rounding errors below 0 are cut to 0.
-    """
-    squared = squares[:, None] - 2 * (rows @ centers.T) + (centers**2).sum(axis=1)
-    return np.asarray(np.maximum(squared, 0.0), dtype=np.float64)
-
-
-def choose_blocks(
-    space: MetricSpace,
-    constraints: Adjacency,
-    partitioner: str,
-    *,
-    edges: Adjacency | None = None,
-    counts: Sequence[int] = CANDIDATE_BLOCK_COUNTS,
-    seed: int = 0,
-) -> Partition:
-    """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
-
-    One call of :func:`partition` for each candidate number. InvalidProblemError as of :func:`partition`.
-
-    Parameters
-    ----------
-    space, constraints, partitioner, seed
-        As for :func:`partition`.
-    edges
-        Constraints of the program, which define the boundary; by default all stated ones.
-    counts
-        Candidate numbers of blocks, one of them at most n; numbers above n are left out.
-
-    Returns
-    -------
-    Partition
-        The partition of least work, the first in a tie. With one block there is no boundary, and the subproblem is the
-        complete program.
-
-    Examples
-    --------
-    >>> from discreet.core.spaces.metric import MetricSpace
-    >>> space = MetricSpace.grid(2, 30, cell=1, unit="km")
-    >>> choose_blocks(space, space.adjacency(1), "k-m-DV").n_blocks > 1
-    True
-    """
-    graph = constraints if edges is None else edges
-    candidates = [
-        Partition(partition(space, constraints, count, partitioner, seed=seed), graph)
-        for count in counts
-        if count <= constraints.n
-    ]
-    return min(candidates, key=lambda candidate: candidate.work(1))

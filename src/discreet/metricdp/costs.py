@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.options import instance_of
-from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp.problem import named_loss, read_prior
+from discreet.metricdp.problem import named_loss, public_inputs, read_prior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.core.outcome import PublicInput
     from discreet.core.spaces.lengths import Lengths
 
 
@@ -56,12 +56,9 @@ class ImplicitCosts:
         instance_of(utility_loss, str, "utility_loss", "the name of a loss")
         probabilities = read_prior(prior, space.n)
         probabilities.setflags(write=False)
-        for name, value in (
-            ("space", space),
-            ("utility_loss", utility_loss),
-            ("prior", probabilities),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "utility_loss", utility_loss)
+        object.__setattr__(self, "prior", probabilities)
         # Refuses an unknown name now.
         named_loss(space, utility_loss, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
@@ -103,11 +100,5 @@ class ImplicitCosts:
 
         The space, the name of the loss, and the prior. The hash of the loss is that of the space. ``O(n)``.
         """
-        space = self.space
-        return (
-            PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}"),
-            PublicInput("utility_loss", space.digest, f"{self.utility_loss} between its secrets"),
-            PublicInput(
-                "prior", digest_array(self.prior), f"probability of each of {space.n} secrets"
-            ),
-        )
+        loss = self.space.digest, f"{self.utility_loss} between its secrets"
+        return public_inputs(self.space, loss, self.prior)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
-from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
+from discreet.core.options import (
+    callback,
+    instance_of,
+    positive_seconds,
+    relative_gap,
+    whole_number,
+)
 from discreet.core.printed import missed_gap
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.direct import Direct, program_rows
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from discreet.core.progress import Progress
-    from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.search import MetricDesign
 
 _FIRST_METHODS: tuple[Method, ...] = (Trivial(), Kernel())
@@ -64,7 +69,7 @@ def design(
     allow_unprotected: bool = False,
     throw: bool = True,
 ) -> MetricDesign:
-    r"""Design the channel that loses least under metric privacy, with proven bounds.
+    r"""Design the channel that loses least under metric privacy, with proven bounds: [Qiu24]_, Equations (4) to (7).
 
     .. math::
 
@@ -127,10 +132,6 @@ def design(
     That of the returned design: `guarantee`, bound to the space. Proved for the sampled integers by
     :func:`~discreet.metricdp.verify`, independently of the methods. Prior, loss, reports and space are assumed public.
 
-    References
-    ----------
-    [Qiu24]_, Equations (4) to (7).
-
     Examples
     --------
     >>> from discreet.core.spaces.metric import MetricSpace
@@ -142,7 +143,11 @@ def design(
     start = clock()
     _check_claim(problem, guarantee)
     forced: Method | None = METHODS.resolve(method, optional=True)
-    limits = _read_limits(gap, time_limit, threads, on_progress)
+    relative_gap(gap, optional=False)
+    positive_seconds(time_limit)
+    whole_number(threads, "threads", "at least one thread")
+    callback(on_progress)
+    limits = PartLimits(time_limit, threads, gap)
     whole_problem, bound = _constrain(problem, guarantee, allow_unprotected=allow_unprotected)
     search = Search(whole_problem, bound, limits, on_progress, executor, start=start)
     try:
@@ -159,12 +164,8 @@ def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
 
     A scope must be about secrets, and name the digest of the problem's space; none at all is allowed.
     """
-    stated: Any = problem
-    if not isinstance(stated, Problem):
-        raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
-    claim: Any = guarantee
-    if not isinstance(claim, MetricDP):
-        raise InvalidProblemError("guarantee", "a MetricDP", type(claim).__name__)
+    instance_of(problem, Problem, "problem", "a Problem")
+    instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     if guarantee.unit != problem.space.unit:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {problem.space.unit}", f"per {guarantee.unit}"
@@ -179,37 +180,27 @@ def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
         )
 
 
-def _read_limits(
-    gap: float,
-    time_limit: float | None,
-    threads: int,
-    on_progress: Callable[[Progress], None] | None,
-) -> PartLimits:
-    """Return the limits of a search, `time_limit` in seconds; InvalidProblemError for an argument out of range.
-
-    `gap` is in [0, 1), `time_limit` positive or ``None``, `threads` 1 or more; `on_progress` is a function or
-    ``None``, which is checked but not kept.
-    """
-    relative_gap(gap, optional=False)
-    positive_seconds(time_limit)
-    whole_number(threads, "threads", "at least one thread")
-    callback(on_progress)
-    return PartLimits(time_limit, threads, gap)
-
-
 def _constrain(
     problem: Problem, guarantee: MetricDP, *, allow_unprotected: bool
 ) -> tuple[WholeProblem, MetricDP]:
     """Return the problem with its constraints, links included, and the guarantee bound to its space.
 
     Pairs within the guarantee's radius are constrained. Unless `allow_unprotected` is set, components are joined by
-    their shortest links, which are constraints too. ``O(n^2)``, and all shortest paths for a radius.
+    their shortest links, which are constraints too. The guarantee has components, links, and the epsilon for all pairs,
+    rounded up to twelve digits, ``None`` if constraints do not connect all secrets. ``O(n^2)``, and all shortest paths
+    for a radius.
     """
-    constraints, joined = problem.space.adjacency(guarantee.radius), 0
+    space, joined = problem.space, 0
+    constraints = space.adjacency(guarantee.radius)
     if not allow_unprotected:
-        constraints, links = constraints.join(problem.space)
+        constraints, links = constraints.join(space)
         joined = len(links)
-    bound = _bind(guarantee, problem, constraints, joined)
+    components = int(constraints.components.max()) + 1
+    isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
+    stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
+    all_pairs_epsilon = None if stretch is None else _round_up(guarantee.epsilon * stretch)
+    scope = Scope(space.digest, space.n, all_pairs_epsilon, components, isolated, joined)
+    bound = MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
     return WholeProblem(problem, constraints, guarantee.epsilon), bound
 
 
@@ -226,21 +217,6 @@ def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
         (PrimalDual(), Direct()),
         f"The linear program has {rows} rows: primal-dual steps come first.",
     )
-
-
-def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
-    """Return the guarantee bound to this space, with its all-pairs epsilon, components and `joined` links.
-
-    The all-pairs epsilon is rounded up to twelve digits, and ``None`` if constraints do not connect all secrets. All
-    shortest paths, for a radius.
-    """
-    space = problem.space
-    components = int(constraints.components.max()) + 1
-    isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
-    stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
-    all_pairs_epsilon = None if stretch is None else _round_up(guarantee.epsilon * stretch)
-    scope = Scope(space.digest, space.n, all_pairs_epsilon, components, isolated, joined)
-    return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
 
 
 def _round_up(budget: Fraction) -> Fraction:

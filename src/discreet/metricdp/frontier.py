@@ -26,7 +26,6 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.options import instance_of, items_of, whole_number
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
-from discreet.metricdp.methods.kernel import MIN_PROBABILITY
 from discreet.metricdp.methods.spanner import rescale_prices
 from discreet.metricdp.part import KnownChannel
 from discreet.metricdp.problem import Problem
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Method
     from discreet.metricdp.search import MetricDesign
 
-_COMPENSATED_SHARES = (0.0, 0.5, 0.75, 1.0)
+_COMPENSATED_SHARES = (0.5, 0.75, 1.0)
 """Shares of the change of a constraint's factor for which its price compensates."""
 
 
@@ -257,7 +256,7 @@ def _candidate_matrices(
     yield weaker.channel.probabilities
     if len(around) == 2:
         share = _weight_of_first(around, epsilon)
-        first, second = (np.maximum(made.channel.probabilities, MIN_PROBABILITY) for made in around)
+        first, second = (made.channel.probabilities for made in around)
         yield first**share * second ** (1 - share)
 
 

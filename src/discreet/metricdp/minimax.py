@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from discreet.core.jit import clock
 from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
 from discreet.metricdp.design import MAX_ROWS_FOR_DIRECT, Interrupted, design
 from discreet.metricdp.methods.direct import (
+    MAX_ROWS,
     constraint_matrix,
     edge_prices,
     optimum_scale,
@@ -45,20 +46,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.core.lp import LPSolution
+    from discreet.core.lp import LinearProgram
+    from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.search import MetricDesign
-
-
-class _Limits(NamedTuple):
-    """Limits on the program of the worst case."""
-
-    rows: int = 2_000_000
-    """Rows beyond which it is not built: it takes 2.5 GB."""
-    time_share: float = 0.6
-    """Its share of the time limit."""
-
-
-_PROGRAM_LIMITS = _Limits()
 
 
 @final
@@ -179,9 +169,8 @@ def minimax(
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
             # The result if the program, which takes more than a second, has no answer.
             result = design_for(mean, method=exponential_remap(), gap=0)
-        share = None if time_limit is None else _PROGRAM_LIMITS.time_share * time_limit
         try:
-            program = _Program(wholes, PartLimits(share, threads))
+            solved = _solve_program(wholes, PartLimits(time_limit, threads))
         except (LimitReachedError, SolverError):
             left = None if time_limit is None else time_limit - (clock() - start)
             if result is None or left is None or left > 0:
@@ -189,9 +178,8 @@ def minimax(
                 seconds = None if left is None else max(left, 1e-3)
                 result = design_for(mean, time_limit=seconds)
         else:
-            weights = program.weights
-            mixture = _mixture_problem(weights, problems)
-            result = design_for(mixture, method=program.solution(wholes[0]), gap=0)
+            weights, known = solved
+            result = design_for(_mixture_problem(weights, problems), method=known, gap=0)
     except KeyboardInterrupt as stopped:
         raise Interrupted(getattr(stopped, "best", None) or result) from None
     losses = np.array([result.channel.expected_loss(one.cost) for one in problems])
@@ -238,69 +226,56 @@ def _bound_for_worst_prior(lower: float, weights: NDArray[np.float64]) -> float:
     return float_floor(Fraction(lower) / (max(total, Fraction(1)) * slack))
 
 
-@final
-class _Program:
-    """The program of all components, which the worst case couples, and its solution; solved on construction."""
+def _solve_program(
+    wholes: Sequence[WholeProblem], limits: PartLimits, *, time_share: float = 0.6
+) -> tuple[NDArray[np.float64], KnownChannel]:
+    """Solve the program of all components, which the worst case couples.
 
-    def __init__(self, wholes: Sequence[WholeProblem], limits: PartLimits) -> None:
-        first = wholes[0]
-        self.costs = [whole_problem.cost for whole_problem in wholes]
-        mean = np.asarray(np.mean(self.costs, axis=0))
-        part = Part(mean, first.merged, first.epsilon, None)
-        self.shape = mean.shape
-        self.edges = priced_edges(part)
-        rows = program_rows(part, self.edges)
-        if rows > _PROGRAM_LIMITS.rows:
-            advice = "fewer secrets, fewer reports, or a radius"
-            raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
-        # Absolute tolerances: the optimum should be about 1.
-        self.scale = sum(optimum_scale(one) for one in first.parts) or 1.0
-        solution = self._solve(part, limits)
-        self.table = np.maximum(solution.x[:-1], 0.0).reshape(self.shape)
-        self.prices = ratio_prices(solution)
-        raw = self._raw_weights()
-        self.weights = raw / raw.sum()
+    `wholes` is the problem with each of the priors; `limits` give threads and seconds, of which the
+    program has a `time_share`. Return the worst mixture
+    ``(problems,)``, and the solution as a method of the mixture's design. LimitReachedError or SolverError without an
+    answer.
+    """
+    first, costs = wholes[0], [one.cost for one in wholes]
+    part = Part(np.asarray(np.mean(costs, axis=0)), first.merged, first.epsilon, None)
+    edges = priced_edges(part)
+    rows = program_rows(part, edges)
+    if rows > MAX_ROWS:
+        advice = "fewer secrets, fewer reports, or a radius"
+        raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
+    # Absolute tolerances: the optimum should be about 1.
+    scale = sum(optimum_scale(one) for one in first.parts) or 1.0
+    losses = np.stack([cost.ravel() for cost in costs]) / scale
+    stop = None if limits.seconds is None else clock() + time_share * limits.seconds
+    program = _program_of_largest(part, edges, losses)
+    solution, _ = solve_by_either(program, "ipm", stop, limits.threads)
+    table = np.maximum(solution.x[:-1], 0.0).reshape(part.cost.shape)
+    prices = ratio_prices(solution)
+    # The multipliers of the last rows.
+    raw = prices[-len(costs) :]
+    weights = raw / raw.sum() if raw.sum() > 0.5 else np.full(len(raw), 1 / len(raw))
+    stated = edge_prices(edges, part.n_reports, prices * scale).relabel(first.representatives)
+    note = f"The program for {len(costs)} priors was solved; their weights are its multipliers."
+    return weights, KnownChannel("minimax", note, table[first.labels], stated)
 
-    def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
-        """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex.
 
-        The last variable is the largest loss, divided by the scale. `part` has the mean of the costs, which only
-        gives its shape; `limits` give seconds and threads. LimitReachedError or
-        SolverError without an answer.
-        """
-        from scipy.sparse import csr_array, hstack, vstack
+def _program_of_largest(part: Part, edges: Adjacency, losses: NDArray[np.float64]) -> LinearProgram:
+    """Return the program whose cost is its last variable, an upper bound on all `losses` ``(problems, n k)``.
 
-        from discreet.core.lp import LinearProgram
-        from discreet.core.lp.program import HIGHS
+    Rows are those of :func:`~discreet.metricdp.methods.direct.constraint_matrix`, then one for each of `losses`.
+    """
+    from scipy.sparse import csr_array, hstack, vstack
 
-        matrix, upper = constraint_matrix(part, self.edges)
-        losses = np.stack([cost.ravel() for cost in self.costs]) / self.scale
-        # HiGHS drops such entries; bounds are proved without them.
-        losses[losses <= HIGHS.small_matrix_value] = 0.0
-        n = matrix.shape[1]
-        wide = hstack([matrix, csr_array((matrix.shape[0], 1))])
-        above = csr_array(np.hstack([losses, -np.ones((len(losses), 1))]))
-        sides = np.concatenate([upper, np.zeros(len(losses))])
-        lower = np.where(sides == 0, -np.inf, 1.0)
-        cost = np.zeros(n + 1)
-        cost[n] = 1.0
-        program = LinearProgram(
-            cost, vstack([wide, above]).tocsr(), row_lower=lower, row_upper=sides
-        )
-        stop = None if limits.seconds is None else clock() + limits.seconds
-        return solve_by_either(program, "ipm", stop, limits.threads)[0]
+    from discreet.core.lp import LinearProgram
+    from discreet.core.lp.program import HIGHS
 
-    def _raw_weights(self) -> NDArray[np.float64]:
-        """Return the multipliers ``(problems,)`` of the rows for t, the last ones; ones for a sum below 1/2."""
-        weights = self.prices[-len(self.costs) :]
-        return weights if weights.sum() > 0.5 else np.ones(len(weights))
-
-    def solution(self, whole: WholeProblem) -> KnownChannel:
-        """Return the solution as a method of the mixture's design.
-
-        `whole` is the problem with any of the priors. Linear in the table and the prices.
-        """
-        prices = edge_prices(self.edges, self.shape[1], self.prices * self.scale)
-        note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
-        stated = prices.relabel(whole.representatives)
-        return KnownChannel("minimax", note, self.table[whole.labels], stated)
+    matrix, upper = constraint_matrix(part, edges)
+    # HiGHS drops small entries; bounds are proved without them.
+    large = np.where(losses > HIGHS.small_matrix_value, losses, 0.0)
+    wide = hstack([matrix, csr_array((matrix.shape[0], 1))])
+    above = csr_array(np.hstack([large, -np.ones((len(large), 1))]))
+    sides = np.concatenate([upper, np.zeros(len(large))])
+    lower = np.where(sides == 0, -np.inf, 1.0)
+    cost = np.append(np.zeros(matrix.shape[1]), 1.0)
+    rows = vstack([wide, above]).tocsr()
+    return LinearProgram(cost, rows, row_lower=lower, row_upper=sides)

@@ -125,15 +125,6 @@ class Part:
         return bool(implied.mean() < _MAX_IMPLIED_SHARE)
 
     @cached_property
-    def spacing(self) -> float:
-        """Median over secrets of the nats to the nearest constrained neighbor; 0 without constraints."""
-        nearest = np.full(self.n, np.inf)
-        for side in self.constraints.pairs.T:
-            np.minimum.at(nearest, side, self.nats(self.constraints.lengths))
-        finite = nearest[np.isfinite(nearest)]
-        return float(np.median(finite)) if finite.size else 0.0
-
-    @cached_property
     def places(self) -> NDArray[np.int64]:
         """Index of the secret at which each report is located, ``(n_reports,)``: its owner, or its home."""
         # A secret of probability 0 has zero costs, so that a known home comes first.
@@ -177,15 +168,10 @@ class Part:
 
         Computed once, in up to ``O(n^3)``.
         """
-        n, graph = self.n, self.constraints
-        if self.all_pairs:
+        graph = self.constraints
+        if self.all_pairs and self.space is not None:
             # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
-            if self.space is not None:
-                return self.space.distances
-            lengths = np.zeros((n, n), dtype=np.int64)
-            i, j = graph.pairs.T
-            lengths[i, j] = lengths[j, i] = graph.lengths
-            return lengths
+            return self.space.distances
         return (graph if graph.paths_known else self.binding).shortest_paths()
 
 
@@ -300,11 +286,9 @@ class KnownChannel:
         if secrets is None:
             return None
         if prices is not None:
-            own = np.isin(prices.source, secrets)
-            source, target = (
-                np.searchsorted(secrets, ends[own]) for ends in (prices.source, prices.target)
-            )
-            prices = Multipliers(prices.report[own], source, target, prices.value[own])
+            place = np.zeros(len(self.matrix), dtype=np.int64)
+            place[secrets] = np.arange(len(secrets))
+            prices = prices.take(np.isin(prices.source, secrets)).relabel(place)
         return Candidate(self.name, self.matrix[secrets], prices, self.note)
 
 
@@ -375,27 +359,14 @@ class WholeProblem:
         return np.unique(self.labels, return_index=True)[1]
 
     @cached_property
-    def _stated_pairs(self) -> NDArray[np.int64]:
-        """Return the index of one stated pair of secrets, the shortest, for each constrained pair of classes.
+    def _merged(self) -> tuple[Adjacency, NDArray[np.int64]]:
+        """Constraints between classes, and the shortest stated one behind each."""
+        return self.constraints.merge(self.labels)
 
-        A sort.
-        """
-        ends = np.sort(self.labels[self.constraints.pairs], axis=1)
-        order = np.lexsort((self.constraints.lengths, ends[:, 1], ends[:, 0]))
-        order = order[ends[order, 0] != ends[order, 1]]
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = (ends[order[1:]] != ends[order[:-1]]).any(axis=1)
-        return np.asarray(order[first])
-
-    @cached_property
+    @property
     def merged(self) -> Adjacency:
-        """Constraints between classes."""
-        graph = self.constraints
-        if self.n_classes == graph.n:
-            return graph
-        representatives = self._stated_pairs
-        ends = np.sort(self.labels[graph.pairs[representatives]], axis=1).astype(np.int32)
-        return Adjacency(self.n_classes, ends, graph.lengths[representatives], graph.scale_bits)
+        """Constraints between classes; the stated ones themselves if no secrets were merged."""
+        return self._merged[0]
 
     @cached_property
     def binding(self) -> Adjacency:
@@ -542,7 +513,7 @@ class WholeProblem:
         if self.merged is self.constraints:
             return prices
         place = self.merged.find(prices.source, prices.target)
-        stated = self.constraints.pairs[self._stated_pairs[place]]
+        stated = self.constraints.pairs[self._merged[1][place]]
         is_reversed = self.labels[stated[:, 0]] != prices.source
         return Multipliers(
             prices.report,

@@ -9,16 +9,16 @@ import hashlib
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
 from discreet.core.calls import explained_record
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.core.options import array_of, instance_of
+from discreet.core.options import array_of, instance_of, numbers_below
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, count, estimate
-from discreet.core.spaces.lengths import DENSE_LIMIT, LENGTHS_AT_ONCE
+from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
 _LOSS_NAMES = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 """Names of the losses, as `utility_loss` takes them."""
+
+_NORMS: dict[str, Literal["euclidean", "cityblock", "sqeuclidean"]] = {
+    "euclidean": "euclidean",
+    "manhattan": "cityblock",
+    "squared-euclidean": "sqeuclidean",
+}
+"""Names of losses between points, as SciPy calls them."""
 
 _NO_ZEROS = "by metric privacy, a report that one secret never gives is given by no secret at a finite distance"
 """Reason why a report cannot be forbidden to some secrets only."""
@@ -159,21 +166,13 @@ class Problem:
 
         Space, losses, prior, and reports if named. ``O(n k + n^2)``, and at first access the distances.
         """
-        n, k = self.n_secrets, self.n_reports
-        inputs = [
-            PublicInput("space", self.space.digest, f"{n} secrets, distances in {self.space.unit}"),
-            PublicInput(
-                "utility_loss", digest_array(self.loss), f"loss of {k} reports for each secret"
-            ),
-            PublicInput("prior", digest_array(self.prior), f"probability of each of {n} secrets"),
-        ]
-        if self.reports is not None:
-            inputs.append(
-                PublicInput(
-                    "reports", digest_array(self.reports), f"{k} secrets that may be reported"
-                )
-            )
-        return tuple(inputs)
+        k = self.n_reports
+        loss = digest_array(self.loss), f"loss of {k} reports for each secret"
+        inputs = public_inputs(self.space, loss, self.prior)
+        if self.reports is None:
+            return inputs
+        named = digest_array(self.reports), f"{k} secrets that may be reported"
+        return (*inputs, PublicInput("reports", *named))
 
     @cached_property
     def digest(self) -> str:
@@ -185,15 +184,18 @@ class Problem:
         return f"Problem({self.n_secrets} secrets, {self.n_reports} reports, {self.space.unit})"
 
 
-def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
-    """Return values as a new float64 array.
+def public_inputs(
+    space: MetricSpace, loss: tuple[str, str], prior: NDArray[np.float64]
+) -> tuple[PublicInput, ...]:
+    """List space, losses and prior ``(n,)`` as inputs, each with its hash; `loss` is that of the losses, and in words.
 
-    Raise InvalidProblemError, naming `field` and its shape, if they are not numbers.
+    ``O(n)``, and at first access the distances.
     """
-    try:
-        return np.array(values, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise InvalidProblemError(field, shape, type(values).__name__) from None
+    return (
+        PublicInput("space", space.digest, f"{space.n} secrets, distances in {space.unit}"),
+        PublicInput("utility_loss", *loss),
+        PublicInput("prior", digest_array(prior), f"probability of each of {space.n} secrets"),
+    )
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -202,7 +204,7 @@ def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
     Values must be finite, not negative, and all 0 or not all tiny; see :func:`_check_losses`.
     """
     expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
-    loss = _read_floats(utility_loss, "utility_loss", expected)
+    loss = array_of(utility_loss, "utility_loss", expected, np.float64)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
         raise InvalidProblemError("utility_loss", expected, f"shape {loss.shape}")
     return _check_losses(loss)
@@ -283,22 +285,11 @@ def named_loss(
     if name == "haversine":
         from discreet.core.spaces.geography import great_circle
 
-        arcs = np.empty((len(secrets), len(reports)))
-        # The formula holds a dozen numbers for each pair.
-        step = max(1, LENGTHS_AT_ONCE // (12 * len(reports)))
-        for first in range(0, len(secrets), step):
-            rows = slice(first, first + step)
-            arcs[rows] = great_circle(origins[rows, None, :], destinations[None, :, :])
-        return arcs
-    loss = np.zeros((len(secrets), len(reports)))
-    for a, b in zip(
-        np.asarray(origins, dtype=np.float64).T,
-        np.asarray(destinations, dtype=np.float64).T,
-        strict=True,
-    ):
-        apart = np.abs(a[:, None] - b[None, :])
-        loss += apart if name == "manhattan" else apart**2
-    return _check_losses(np.sqrt(loss) if name == "euclidean" else loss)
+        return np.stack([great_circle(origin[None], destinations) for origin in origins])
+    from scipy.spatial.distance import cdist
+
+    with np.errstate(over="ignore"):
+        return _check_losses(cdist(origins, destinations, _NORMS[name]))
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
@@ -306,15 +297,7 @@ def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
 
     Raise InvalidProblemError for others, or one that comes twice.
     """
-    secrets = array_of(reports, "reports", "a sequence of secrets")
-    if secrets.ndim != 1 or not secrets.size or not np.issubdtype(secrets.dtype, np.integer):
-        raise InvalidProblemError(
-            "reports", "a sequence of secrets", f"{secrets.dtype} of shape {secrets.shape}"
-        )
-    if secrets.min() < 0 or secrets.max() >= n:
-        outside = secrets[(secrets < 0) | (secrets >= n)][0]
-        raise InvalidProblemError("reports", f"secrets from 0 to {n - 1}", int(outside))
-    named = secrets.astype(np.int64)
+    named = numbers_below(reports, n, "reports", "secrets")
     if len(np.unique(named)) != len(named):
         raise InvalidProblemError("reports", "different secrets", "one of them twice")
     return named
@@ -378,11 +361,10 @@ def _forbidden_columns(
         raise InvalidProblemError("forbidden", "reports of the problem", int(unknown[0]))
     if table.ndim == 1:
         return np.isin(reports, table)
-    if table[:, 0].min() < 0 or table[:, 0].max() >= n:
-        raise InvalidProblemError("forbidden", f"secrets from 0 to {n - 1}", "another one")
+    secrets = numbers_below(table[:, 0], n, "forbidden", "secrets")
     barred = np.zeros((n, len(reports)), dtype=np.bool_)
     order = np.argsort(reports)
-    barred[table[:, 0], order[np.searchsorted(reports, table[:, 1], sorter=order)]] = True
+    barred[secrets, order[np.searchsorted(reports, table[:, 1], sorter=order)]] = True
     some = barred.any(axis=0) & ~barred.all(axis=0)
     if some.any():
         column = int(some.argmax())
@@ -407,7 +389,7 @@ def read_prior(prior: ArrayLike | None, n: int, *, tolerance: float = 1e-9) -> N
     if prior is None:
         return np.full(n, 1.0 / n)
     expected = f"{n} probabilities"
-    probabilities = _read_floats(prior, "prior", expected)
+    probabilities = array_of(prior, "prior", expected, np.float64)
     if probabilities.shape != (n,):
         raise InvalidProblemError("prior", expected, f"shape {probabilities.shape}")
     if not (probabilities >= 0).all():

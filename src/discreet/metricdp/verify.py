@@ -28,12 +28,14 @@ from discreet.core.channels.check_ratios import (
 )
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import FRACTIONAL_BITS, exp_ceil, float_ceil, float_floor
-from discreet.core.options import array_of, instance_of
+from discreet.core.options import instance_of, pairs_of
 from discreet.core.outcome import Design
 from discreet.core.printed import decimal_up
 from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.core.channels.channel import Channel
@@ -73,7 +75,7 @@ def verify(
     Returns
     -------
     Certificate
-        The checks of :func:`verify_channel`; with `binding` that each of these pairs is constrained, and that every
+        The checks of :class:`Claim`; with `binding` that each of these pairs is constrained, and that every
         constrained pair has a path of them that is no longer than its distance; with `optimality` also that the
         expected loss is at most ``upper``, that the multipliers price constrained pairs only, that they prove
         ``lower``, and that it is at most ``upper``.
@@ -99,32 +101,17 @@ def verify(
     """
     instance_of(design, Design, "design", "a Design")
     channel, problem, guarantee = design.channel, design.problem, design.guarantee
-    joined, binding = _links(joined, "joined"), _links(binding, "binding")
+    joined = None if joined is None else pairs_of(joined, "joined", "secrets")
+    binding = None if binding is None else pairs_of(binding, "binding", "secrets")
     if problem.cost.shape != channel.limbs.shape[1:]:
         raise InvalidProblemError(
             "design", f"a channel of shape {problem.cost.shape}", channel.limbs.shape[1:]
         )
-    certificate = verify_channel(channel, problem.space, guarantee, joined=joined)
-    bound, _ = _bound_pairs(problem.space, guarantee, joined)
+    claim = Claim(problem.space, guarantee, joined)
+    certificate, (bound, _) = claim.check(channel), claim.bound
     checks = [] if binding is None else [_check_cover(bound, binding)]
     checks += _optimality(design, bound) if optimality else []
     return Certificate((*certificate.checks, *checks))
-
-
-def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 - as it came
-    """Return links as int64 ``(m, 2)``, ``None`` for ``None``; secrets out of range are not refused here.
-
-    Raise InvalidProblemError, naming `field`, for other shapes or types.
-    """
-    if pairs is None:
-        return None
-    expected = "pairs of secrets, an array (m, 2) of integers"
-    read = array_of(pairs, field, expected)
-    if not read.size:
-        read = np.zeros((0, 2), dtype=np.int64)
-    if read.ndim != 2 or read.shape[1] != 2 or not np.issubdtype(read.dtype, np.integer):
-        raise InvalidProblemError(field, expected, f"{read.dtype} of shape {read.shape}")
-    return read.astype(np.int64)
 
 
 def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
@@ -137,22 +124,36 @@ def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
     links = np.zeros_like(bound.mask)
     links[i, j] = links[j, i] = True
     foreign = int((links & ~bound.mask).sum()) // 2
-    paths = np.where(links, bound.lengths, _NO_PATH_LENGTH)
-    np.fill_diagonal(paths, 0)
-    edges = _order_edges(np.argwhere(links), bound.lengths)
 
-    def uncovered() -> int:
+    def uncovered(paths: NDArray[np.int64]) -> int:
         return int((bound.mask & (paths > bound.lengths)).sum()) // 2
 
-    while uncovered() and _shorten_paths(paths, edges, bound.lengths):
-        edges.reverse()
     return Check(
         "constrained pairs not covered",
-        foreign + uncovered(),
+        foreign + _fewest(uncovered, links, np.argwhere(links), bound.lengths),
         0,
         exact=True,
         detail=f"paths of {len(i)} binding links",
     )
+
+
+def _fewest(
+    count: Callable[[NDArray[np.int64]], int],
+    links: NDArray[np.bool_],
+    edges: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+) -> int:
+    """Lengthen paths of `links` ``(n, n)`` by `edges` ``(m, 2)`` until a count of paths is 0, or nothing changes.
+
+    Return the last count. Every entry is the length of some path at any time, so that stopping early is valid.
+    `lengths` are ``(n, n)`` in stored units. ``O(m n)`` a sweep.
+    """
+    paths = np.where(links, lengths, _NO_PATH_LENGTH)
+    np.fill_diagonal(paths, 0)
+    ordered = _order_edges(edges, lengths)
+    while count(paths) and _shorten_paths(paths, ordered, lengths):
+        ordered.reverse()
+    return count(paths)
 
 
 def _order_edges(edges: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[list[int]]:
@@ -202,19 +203,16 @@ def _optimality(design: Design[Any, Any], bound: BoundPairs) -> list[Check]:
     ]
 
 
-def verify_channel(
-    channel: Channel,
-    space: MetricSpace,
-    guarantee: MetricDP,
-    *,
-    joined: NDArray[np.integer[Any]] | None = None,
-) -> Certificate:
-    """Check a channel against a metric guarantee, exactly.
+@final
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A guarantee on a space, against which channels are checked, exactly.
+
+    Checks of space and guarantee alone, such as the epsilon for all pairs, run once: for 1,000 random points they take
+    as long as those of a channel.
 
     Parameters
     ----------
-    channel
-        One row for each secret of the space.
     space
         At most 5120 secrets.
     guarantee
@@ -222,19 +220,9 @@ def verify_channel(
     joined
         ``(m, 2)``: links between components beyond the radius; computed by default if the scope states links.
 
-    Returns
-    -------
-    Certificate
-        See the notes.
-
-    Raises
-    ------
-    InvalidProblemError
-        If the channel has not one row for each secret.
-
     Guarantee
     ---------
-    The function gives none; it checks one. A passed certificate proves ``W_ik <= e^(epsilon d_ij) W_jk`` for all
+    The class gives none; it checks one. A passed certificate proves ``W_ik <= e^(epsilon d_ij) W_jk`` for all
     constrained pairs, in both directions, and all reports, with d the stored distances.
 
     Notes
@@ -245,26 +233,6 @@ def verify_channel(
     symmetric, and do not exceed the true ones: in integers for Euclidean, Manhattan and grid distances, up to ``1e-10``
     of the extent for great circles and angles. The scope names this space, its groups, its isolated secrets, the number
     of links, and an epsilon for all pairs that shortest paths support.
-
-    Complexity
-    ----------
-    O(pairs n_reports); 125,000 pairs of 500 secrets and 500 reports: about a second.
-    """
-    return Claim(space, guarantee, joined).check(channel)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """A guarantee on a space, for checks of several channels.
-
-    Checks of space and guarantee alone, such as the epsilon for all pairs, run once: for 1,000 random points they take
-    as long as those of a channel.
-
-    Parameters
-    ----------
-    space, guarantee, joined
-        As for :func:`verify_channel`.
     """
 
     space: MetricSpace
@@ -272,22 +240,22 @@ class Claim:
     joined: NDArray[np.integer[Any]] | None = None
 
     def check(self, channel: Channel) -> Certificate:
-        """Check a channel against this guarantee, as :func:`verify_channel` does: a certificate, passed or not.
+        """Check a channel against this guarantee: a certificate, passed or not.
 
-        ``O(pairs n_reports)``; the first call checks the space, too. InvalidProblemError if the channel has not one
-        row for each secret.
+        ``O(pairs n_reports)``: 125,000 pairs of 500 secrets and 500 reports take about a second. The first call checks
+        the space, too. InvalidProblemError if the channel has not one row for each secret.
         """
         if channel.limbs.shape[1] != self.space.n:
             raise InvalidProblemError(
                 "channel", f"a row for each of {self.space.n} secrets", channel.limbs.shape[1]
             )
-        bound, _ = self._bound
+        bound, _ = self.bound
         ratios = ratio_checks(channel, bound, self.guarantee.epsilon)
         return Certificate((row_sum_check(channel), *ratios, *self._space_checks))
 
     @cached_property
-    def _bound(self) -> tuple[BoundPairs, int]:
-        """Return the constrained pairs, and how many links were added."""
+    def bound(self) -> tuple[BoundPairs, int]:
+        """The constrained pairs, and how many links were added."""
         return _bound_pairs(self.space, self.guarantee, self.joined)
 
     @cached_property
@@ -299,7 +267,7 @@ class Claim:
             detail = f"epsilon per {guarantee.unit}, distances in {space.unit}"
             checks.append(Check("units that differ", 1, 0, exact=True, detail=detail))
         if guarantee.scope is not None:
-            checks += _scope_checks(guarantee, space, *self._bound)
+            checks += _scope_checks(guarantee, space, *self.bound)
         return tuple(checks)
 
 
@@ -380,15 +348,14 @@ def _count_uncovered_pairs(factor: Fraction, bound: BoundPairs, groups: int) -> 
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
         return 0
-    paths = np.where(bound.mask, lengths, _NO_PATH_LENGTH)
-    np.fill_diagonal(paths, 0)
-    edges = _order_edges(np.argwhere(bound.mask & ~implied_pairs(bound)), lengths)
-    changed = groups == 1
-    # Every entry is the length of some path at any time, so that stopping early is valid.
-    while changed and _count_longer_paths(paths, lengths, factor):
-        changed = _shorten_paths(paths, edges, lengths)
-        edges.reverse()
-    return _count_longer_paths(paths, lengths, factor) // 2
+    edges = (
+        np.argwhere(bound.mask & ~implied_pairs(bound)) if groups == 1 else np.zeros((0, 2), int)
+    )
+
+    def longer(paths: NDArray[np.int64]) -> int:
+        return _count_longer_paths(paths, lengths, factor)
+
+    return _fewest(longer, bound.mask, edges, lengths) // 2
 
 
 def _count_longer_paths(

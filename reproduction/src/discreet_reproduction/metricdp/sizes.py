@@ -70,8 +70,8 @@ def table2(run: Run) -> Experiment:
     """Sizes of the components of the master's constraints, of the four partitioners (Table 2)."""
 
     def measure(split: Partition) -> dict[str, float]:
-        across = split.component_sizes(crossing_only=True)
-        every = split.component_sizes()
+        across = component_sizes(split, crossing_only=True)
+        every = component_sizes(split)
         return {
             "average": float(across.mean()) if len(across) else 0.0,
             "largest": float(across.max(initial=0)),
@@ -132,6 +132,21 @@ def _table(
     )
 
 
+def component_sizes(split: Partition, *, crossing_only: bool = False) -> NDArray[np.int64]:
+    """Return the sizes of the components of the graph on the boundary records, largest first (Table 2).
+
+    ``(components,)``, empty without boundary records. With `crossing_only` constraints between blocks alone count, as
+    the paper's figures suggest; its Equation (36) has those within a block too.
+    """
+    boundary, graph = split.boundary, split.constraints
+    edges = split.crossing
+    if not crossing_only:
+        edges = np.flatnonzero(boundary[graph.pairs].all(axis=1))
+    labels = graph.subgraph(edges).components[boundary]
+    sizes = np.unique(labels, return_counts=True)[1]
+    return np.sort(sizes.astype(np.int64))[::-1]
+
+
 def split_of(instance: MetricInstance, partitioner: str, blocks: int, seed: int) -> Partition:
     """Partition an instance on all its constraints."""
     constraints = instance.constraints
@@ -145,7 +160,7 @@ def figure5(run: Run) -> Experiment:
     run.say("road")
     instance = make_instance("road", _N // 2 if run.quick else _N, _K, seed=run.seed, data=run.data)
     split = split_of(instance, "k-m-DV", _M, run.seed)
-    sizes = split.component_sizes(crossing_only=True)
+    sizes = component_sizes(split, crossing_only=True)
     counts = np.unique(sizes, return_counts=True)
     rows = [
         {"records in a component": int(size), "components": int(count)}
@@ -175,7 +190,7 @@ def figure12(run: Run) -> Experiment:
         mine: list[dict[str, Cell]] = []
         for count in counts:
             split = split_of(instance, "k-m-DV", count, run.seed)
-            across, every = split.component_sizes(crossing_only=True), split.component_sizes()
+            across, every = component_sizes(split, crossing_only=True), component_sizes(split)
             mine.append(
                 {
                     "data": instance.label,

@@ -182,16 +182,45 @@ class Adjacency:
         if not len(zero):
             return self.subgraph(np.flatnonzero(~_implied(self)))
         bridges = zero[spanning_forest(self.n, self.pairs[zero])]
-        clusters = _components(self.n, self.pairs[zero])
-        ends = np.sort(clusters[self.pairs], axis=1)
+        reduced, shortest = self.merge(_components(self.n, self.pairs[zero]))
+        return self.subgraph(np.concatenate([bridges, shortest[~_implied(reduced)]]))
+
+    def merge(self, labels: NDArray[np.integer]) -> tuple[Adjacency, NDArray[np.int64]]:
+        """Merge secrets with the same label: return the graph of classes, and the edge that each of its edges was.
+
+        Parameters
+        ----------
+        labels
+            ``(n,)``: class of each secret, numbered from 0 by their first secrets.
+
+        Returns
+        -------
+        adjacency : Adjacency
+            The shortest edge between each two classes; this graph if each secret is a class.
+        shortest : ndarray
+            ``(edges,)``: the row of ``pairs`` of each, the first of equals.
+
+        Complexity
+        ----------
+        A sort.
+
+        Examples
+        --------
+        >>> square = Adjacency(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [0, 3, 4, 2], 0)
+        >>> merged, shortest = square.merge(np.array([0, 0, 1, 2]))
+        >>> merged.pairs.tolist(), shortest.tolist()
+        ([[0, 1], [0, 2], [1, 2]], [2, 1, 3])
+        """
+        n = int(labels.max()) + 1
+        if n == self.n:
+            return self, np.arange(len(self))
+        ends = np.sort(labels[self.pairs], axis=1).astype(np.int32)
         order = np.lexsort((self.lengths, ends[:, 1], ends[:, 0]))
         order = order[ends[order, 0] != ends[order, 1]]
         first = np.ones(len(order), dtype=bool)
         first[1:] = (ends[order[1:]] != ends[order[:-1]]).any(axis=1)
         shortest = order[first]
-        n = int(clusters.max()) + 1
-        reduced = Adjacency(n, ends[shortest], self.lengths[shortest], self.scale_bits)
-        return self.subgraph(np.concatenate([bridges, shortest[~_implied(reduced)]]))
+        return Adjacency(n, ends[shortest], self.lengths[shortest], self.scale_bits), shortest
 
     def join(self, space: Distances) -> tuple[Adjacency, NDArray[np.int32]]:
         """Add the shortest links between components until all secrets are connected.
@@ -416,10 +445,19 @@ def _implied(graph: Adjacency) -> NDArray[np.bool_]:
         paths[paths < 0] = np.inf
         np.fill_diagonal(paths, np.inf)
         return implied_dense(paths, graph.pairs, graph.lengths.astype(np.float64))
-    i, j = graph.pairs.T
-    ends = np.concatenate([j, i])
+    start, ends, ids = compress_rows(graph.pairs, graph.n)
+    return implied_sparse(start, ends, graph.lengths[ids], ids, len(graph))
+
+
+def compress_rows(
+    pairs: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return edges `pairs` ``(m, 2)`` of n secrets in compressed rows, each of them from both ends; a sort.
+
+    The first position of each secret ``(n + 1,)``; the other ends and the numbers of the edges, ``(2 m,)`` each.
+    """
+    i, j = pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")
-    start = np.zeros(graph.n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(graph.pairs.ravel(), minlength=graph.n), out=start[1:])
-    ids = np.concatenate([np.arange(len(graph)), np.arange(len(graph))])[order]
-    return implied_sparse(start, ends[order], graph.lengths[ids], ids, len(graph))
+    start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(pairs.ravel(), minlength=n), out=start[1:])
+    return start, np.concatenate([j, i])[order], order % max(len(pairs), 1)

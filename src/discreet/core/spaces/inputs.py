@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import read_unit
-from discreet.core.options import array_of
+from discreet.core.options import array_of, pairs_of
 from discreet.core.printed import at_least
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.geography import lat_lon
@@ -186,26 +186,20 @@ def edge_table(
     from scipy.sparse.csgraph import connected_components
 
     n = positive_count(n, "n", measures.DENSE_LIMIT)
-    pairs = array_of(edges, "edges", "an array (m, 2) of integers")
-    if not pairs.size:
-        pairs = np.zeros((0, 2), dtype=np.int64)
+    ends = pairs_of(edges, "edges", "nodes")
     sizes = array_of(lengths, "lengths", "one for each edge", np.float64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        raise InvalidProblemError(
-            "edges", "an array (m, 2) of integers", f"{pairs.dtype} {pairs.shape}"
-        )
-    wrong = (pairs < 0).any(axis=1) | (pairs >= n).any(axis=1) | (pairs[:, 0] == pairs[:, 1])
+    wrong = (ends < 0).any(axis=1) | (ends >= n).any(axis=1) | (ends[:, 0] == ends[:, 1])
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidProblemError(
-            "edges", f"two different nodes 0 to {n - 1} each", f"{pairs[row].tolist()} in row {row}"
+            "edges", f"two different nodes 0 to {n - 1} each", f"{ends[row].tolist()} in row {row}"
         )
-    if sizes.shape != (len(pairs),):
-        raise InvalidProblemError("lengths", f"one for each of {len(pairs)} edges", sizes.shape)
+    if sizes.shape != (len(ends),):
+        raise InvalidProblemError("lengths", f"one for each of {len(ends)} edges", sizes.shape)
     if not (np.isfinite(sizes) & (sizes > 0)).all():
         row = int(np.argmin(np.isfinite(sizes) & (sizes > 0)))
         raise InvalidProblemError("lengths", "positive and finite", f"{sizes[row]} in row {row}")
-    pairs = np.sort(pairs.astype(np.int32), axis=1)
+    pairs = np.sort(ends.astype(np.int32), axis=1)
     order = np.lexsort((sizes, pairs[:, 1], pairs[:, 0]))
     pairs, sizes = pairs[order], sizes[order]
     first = np.ones(len(pairs), dtype=bool)

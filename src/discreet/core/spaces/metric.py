@@ -20,6 +20,7 @@ from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.guarantee import read_unit
+from discreet.core.options import numbers_below
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.features import check_names, has_features, read_features
@@ -480,11 +481,9 @@ class MetricSpace:
         >>> MetricSpace.grid(2, 2, cell=1, unit="km").restrict([3, 0]).points.tolist()
         [[1.5, 1.5], [0.5, 0.5]]
         """
-        chosen = np.asarray(indices)
-        if chosen.ndim != 1 or not len(chosen) or not np.issubdtype(chosen.dtype, np.integer):
-            raise InvalidProblemError("indices", "secrets", f"{chosen.dtype} {chosen.shape}")
-        if chosen.min() < 0 or chosen.max() >= self.n or len(np.unique(chosen)) < len(chosen):
-            raise InvalidProblemError("indices", f"different secrets 0 to {self.n - 1}", "others")
+        chosen = numbers_below(indices, self.n, "indices", "secrets")
+        if len(np.unique(chosen)) < len(chosen):
+            raise InvalidProblemError("indices", "different secrets", "one of them twice")
         source = TableLengths(self.distances) if self.has_matrix else self.source
         points = None if self.points is None else self.points[chosen]
         if points is not None:

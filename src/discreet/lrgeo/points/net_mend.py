@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from discreet.core.threads import run_pieces
 from discreet.lrgeo.points.stencils import gradients, slack, stencils
-from discreet.metricdp.bounds.closure import close_columns, run_pieces
+from discreet.metricdp.bounds.closure import close_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

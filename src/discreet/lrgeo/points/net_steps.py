@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
+from discreet.core.threads import run_pieces
 from discreet.lrgeo.points.stencils import gradients, stencils
-from discreet.metricdp.bounds.closure import run_pieces
 from discreet.metricdp.primal_dual.iterate import aligned_zeros
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
+from discreet.core.progress import gap_between
 from discreet.core.randomness.bits import SystemBits
-from discreet.lrgeo.mechanism import check_whole, packed, relative, text_digest, unpacked
+from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
 from discreet.lrgeo.places.plane import on_the_ground
 from discreet.lrgeo.points.frame import PointFrame, read_decimal, region_digest
 from discreet.lrgeo.points.net import ControlNet
@@ -93,7 +94,7 @@ class EveryPoint(abc.ABC):
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``, to all mechanisms with these reports; ``None`` without both bounds."""
-        return relative(self.upper, self.lower)
+        return gap_between(self.lower, self.upper)
 
     @property
     def unit(self) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.mechanism import packed, relative, unpacked
+from discreet.core.progress import gap_between
+from discreet.lrgeo.mechanism import packed, unpacked
 from discreet.lrgeo.points.published import (
     EveryPoint,
     PublishedPoints,
@@ -54,7 +55,7 @@ class LatticeRows(EveryPoint):
     @property
     def mesh_gap(self) -> float | None:
         """The gap to mechanisms on this net, ``(upper - mesh_lower) / upper``; ``None`` without both bounds."""
-        return relative(self.upper, self.mesh_lower)
+        return gap_between(self.mesh_lower, self.upper)
 
     def claimed(self) -> ClaimedTable:
         """Return the claim for the verifier: the array and the guarantee, without provenance."""

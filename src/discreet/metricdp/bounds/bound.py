@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, first_unfit
+from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, float_ceil
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 
 _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 22, 1 << 18
 """Entries of the tables of sums, and brackets that are computed from them at once, to bound memory."""
+
+PRICE_SHARE = 1 - 4096 * _TWICE_UNIT_ROUNDOFF
+"""Share of a price that is taken, so that rounded factors do not push a bracket below the level that it aims at."""
 
 _MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
 """Largest integer with a finite exponential."""
@@ -113,6 +116,11 @@ class Multipliers:
             np.concatenate([empty.astype(np.float64), *(part.value for part in parts)]),
         )
 
+    def take(self, which: NDArray[np.bool_]) -> Multipliers:
+        """Return the prices marked in `which` ``(m,)``. Linear."""
+        columns = self.report, self.source, self.target, self.value
+        return Multipliers(*(column[which] for column in columns))
+
     def relabel(self, secrets: NDArray[np.integer]) -> Multipliers:
         """Return the prices with the secrets renumbered: secret i becomes ``secrets[i]``. Linear."""
         names = np.asarray(secrets, dtype=np.int32)
@@ -172,7 +180,7 @@ def lower_bound(
     Raises
     ------
     InvalidProblemError
-        When the cost has the wrong shape, or a multiplier belongs to no stated constraint or no report.
+        When a multiplier belongs to no stated constraint or no report.
 
     Notes
     -----
@@ -193,18 +201,7 @@ def lower_bound(
     True
     """
     table = np.asarray(cost, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != constraints.n or not table.shape[1]:
-        raise InvalidProblemError(
-            "cost", f"a table of {constraints.n} rows", f"shape {table.shape}"
-        )
-    if not np.isfinite(table).all() or table.min() < 0:
-        raise InvalidProblemError(
-            "cost",
-            "finite non-negative numbers",
-            first_unfit(table, np.isfinite(table) & (table >= 0)),
-        )
-    levels = row_levels(table, constraints, epsilon, multipliers)
-    return sum_of_levels(levels)
+    return sum_of_levels(row_levels(table, constraints, epsilon, multipliers))
 
 
 def row_levels(
@@ -333,21 +330,14 @@ def _merge_duplicates(
     Return costs, sizes and labels of classes. Costs are ``(classes, reports)``, sizes ``(classes,)``, labels
     ``(n,)``. Linear in the table and the constraints.
     """
-    n = constraints.n
-    zero_length = constraints.pairs[constraints.lengths == 0]
-    if not len(zero_length):
-        return table, np.ones(n, dtype=np.int64), np.arange(n)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array(
-        (np.ones(len(zero_length)), (zero_length[:, 0], zero_length[:, 1])), shape=(n, n)
-    )
-    count, labels = connected_components(graph, directed=False)
-    order = np.argsort(labels, kind="stable")
-    starts = np.searchsorted(labels[order], np.arange(count))
-    sums = np.add.reduceat(table[order], starts, axis=0)
-    return sums, np.bincount(labels), labels.astype(np.int64)
+    same_place = constraints.subgraph(np.flatnonzero(constraints.lengths == 0))
+    labels = same_place.components.astype(np.int64)
+    sizes = np.bincount(labels)
+    if len(sizes) == len(labels):
+        return table, sizes, labels
+    sums = np.zeros((len(sizes), table.shape[1]))
+    np.add.at(sums, labels, table)
+    return sums, sizes, labels
 
 
 def route_demands(
@@ -395,8 +385,7 @@ def route_demands(
     rate = float(epsilon) * 2.0**-constraints.scale_bits
     near = (D > 0) & (rate * D <= max_nats)
     parent, step = _parents(roots[columns], D, near, constraints)
-    # Rounded-up factors may not push a bracket below the level that the demand aims at.
-    flow = np.where(near, demands[:, columns] * (1 - 1e-12), 0.0)
+    flow = np.where(near, demands[:, columns] * PRICE_SHARE, 0.0)
     price = np.zeros_like(flow)
     each = np.arange(len(columns))
     order = np.argsort(np.where(near, -D, 1), axis=0, kind="stable")

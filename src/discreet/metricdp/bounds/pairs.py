@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.metricdp.bounds.bound import Multipliers
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
+from discreet.metricdp.bounds.bound import PRICE_SHARE, Multipliers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.metricdp.part import Part
-
-_ENTRIES_PER_BLOCK = 1 << 20
-"""Entries of a block of rows, to bound memory."""
 
 
 def pair_prices(part: Part) -> Multipliers:
@@ -63,7 +61,7 @@ def pair_prices(part: Part) -> Multipliers:
     near = near[graph.lengths[near] > 0]
     pairs, a = graph.pairs[near], np.exp(-part.nats(graph.lengths[near]))
     levels = np.empty((len(near), 2))
-    step = max(1, _ENTRIES_PER_BLOCK // part.n_reports)
+    step = max(1, LENGTHS_AT_ONCE // part.n_reports)
     for first in range(0, len(near), step):
         rows = slice(first, first + step)
         alpha, beta, shrink = part.cost[pairs[rows, 0]], part.cost[pairs[rows, 1]], a[rows, None]
@@ -80,8 +78,7 @@ def pair_prices(part: Part) -> Multipliers:
     prices = []
     for s, t, level in ((i, j, (A - a * B) / determinant), (j, i, (B - a * A) / determinant)):
         # The price of z_s <= e^d z_t is added at s, and e^d times it subtracted at t.
-        # A little less, so that rounded factors do not push a bracket below its level.
-        price = np.maximum((1 - 1e-12) * level[:, None] - part.cost[s], 0.0)
+        price = np.maximum(PRICE_SHARE * level[:, None] - part.cost[s], 0.0)
         at, report = np.nonzero(price)
         prices.append(Multipliers(report, s[at], t[at], price[at, report]))
     return Multipliers.stack(prices)

@@ -4,7 +4,7 @@ A solver's optimal answer has zeros beside positive probabilities, an infinite r
 to a millionth. The repair works in a slightly narrower cone, which leaves slack for the rounding:
 
 1. *Closure.* Replace each column by the least one above it with :math:`u_i \ge e^{-w_{ij}} u_j`, where
-   :math:`w_{ij} = \max(0, (1 - \delta)\,\epsilon d_{ij} - b)` and *b* is :math:`\min(\delta, 10^{-3})` times the median
+   :math:`w_{ij} = \max(0, (1 - \delta)\,\epsilon d_{ij} - b)` and *b* is :math:`\min(\delta, 10^{-3})` times the mean
    over secrets of :math:`\epsilon d` to the nearest. The set of such columns is closed under sums, maxima and positive
    scaling.
 2. *Rows.* Let :math:`s_i` be the row sums. If :math:`|\ln s_i - \ln s_j| \le (\epsilon d_{ij} - w_{ij})/2` on every
@@ -43,7 +43,8 @@ import numpy as np
 from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
-from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs, compress_rows
+from discreet.core.spaces.adjacency import compress_rows
+from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
 from discreet.metricdp.bounds.mixing import mix_with_private
 
 if TYPE_CHECKING:
@@ -74,8 +75,6 @@ _EQUAL_ROWS_DELTA = Fraction(1)
 class _Tuning(NamedTuple):
     """Limits of the repair, most of them upper ones."""
 
-    duplicate_share: float = 1e-6
-    """Nats from a near duplicate to its nearest secret, as a share of the largest such distance."""
     unused_entry: float = 2.0**-60
     """Entries of an unused column: if all are at most this, the column becomes zero."""
     zero_replacement: float = 1e-300
@@ -83,19 +82,14 @@ class _Tuning(NamedTuple):
     error_in_nats: float = 2.0**-40
     """Bound on the error of the floats below: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110
     by 2^-45, a sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
-    copied_share: float = 0.5
-    """Share of used reports up to which their columns are copied, so that only these are closed."""
     one_limb_loss: float = 1e-4
     """Loss that rounding to one limb may add, as a share of the loss."""
     unchanged_loss: float = 1e-6
     """Loss that rounding may add to a matrix with enough slack of its own, as a share of the loss."""
-    first_delta: float = 1e-7
-    """Delta of the first closure, from whose loss the final delta is derived."""
-    delta_before_mixing: Fraction = Fraction(1, 1000)
-    """Largest delta without a trial of the mixture: subdivided streets,
-    385 nodes .22 nats apart, 80 reports, ended at 3/4 with a loss of 3.25 for 1.62 before; November 2026."""
-    mixing_delta: Fraction = Fraction(1, 1_000_000)
-    """Delta of the mixture."""
+    delta: float = 1e-8
+    """Delta of the first closure, and of a mixture: they add about as much of the loss."""
+    least_nats: float = 1e-10
+    """Least delta, in nats between nearest secrets: more than the error of the floats."""
     extra_share: float = 1e-3
     """Limit on the nats that an edge gives up beyond delta, as a share of those between nearest secrets."""
     min_binding_share_for_product: float = 0.5
@@ -124,8 +118,6 @@ class Repaired:
         Probability moved to the uniform report by the rounding.
     limbs
         Words of 62 bits in a weight.
-    rounds
-        Rounds of closure and division.
     upper
         Expected loss of the channel, rounded up.
     """
@@ -135,7 +127,6 @@ class Repaired:
     slack: Fraction
     theta: Fraction
     limbs: int
-    rounds: int
     upper: float
 
 
@@ -147,16 +138,14 @@ class _Closed:
     matrix: NDArray[np.float64]
     delta: Fraction
     slack: Fraction
-    rounds: int
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Edges that can bind, their lengths in nats, and the typical nearest distance; ``rate`` is nats per unit."""
+    """Edges that can bind, their lengths in nats, and the typical nearest distance."""
 
     binding: Adjacency
-    rate: float
     pairs: NDArray[np.int32]
     nats: NDArray[np.float64]
     scale: float
@@ -172,7 +161,7 @@ class _Frame:
 
     @cached_property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """The edges as of :func:`~discreet.metricdp.bounds.closure.compress_rows`."""
+        """The edges as of :func:`~discreet.core.spaces.adjacency.compress_rows`."""
         return compress_rows(self.pairs, self.binding.n)
 
 
@@ -238,31 +227,29 @@ def repair(
     >>> pair = Adjacency(2, [(0, 1)], [1], scale_bits=0)
     >>> repaired = repair(np.eye(2), pair, 3, cost=1 - np.eye(2))
     >>> repaired.channel.probabilities.round(4).tolist(), float(repaired.delta)
-    ([[0.9526, 0.0474], [0.0474, 0.9526]], 1e-09)
+    ([[0.9526, 0.0474], [0.0474, 0.9526]], 1e-08)
     """
     rate = to_fraction(epsilon, "epsilon")
-    table, price = _read(matrix, cost, binding, rate)
+    table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
+    if table.shape != price.shape or table.ndim != 2 or len(table) != binding.n or not table.size:
+        raise InvalidProblemError("matrix", f"a table of {binding.n} rows", f"shape {table.shape}")
+    if not np.isfinite(table).all():
+        unfit = first_unfit(table, np.isfinite(table))
+        raise InvalidProblemError("matrix", "finite entries", unfit)
     del matrix
     table = _normalize(table, binding)
     used = np.flatnonzero(table.any(axis=0))
-    if len(used) > _TUNING.copied_share * table.shape[1]:
-        used = np.arange(table.shape[1])
-    n_used = len(used)
+    all_used = len(used) == table.shape[1]
     # Columns that are all used are not copied; nor is anything kept that the rounding does not need.
-    columns, used_price = (
-        (table, price)
-        if n_used == table.shape[1]
-        else (table[:, used].copy(), price[:, used].copy())
-    )
-    frame = _frame(binding, rate, n_used, 1, threads, is_late)
-    closed, limbs = _with_slack(columns, frame, used_price), 1
-    if not _rounding_is_cheap(closed, used_price, _TUNING.one_limb_loss):
-        limbs = 2
-        frame = _frame(binding, rate, n_used, limbs, threads, is_late)
-        closed = _balanced(columns, frame, used_price)
+    columns, used_price = (table, price) if all_used else (table[:, used], price[:, used])
+    for limbs in _MIN_ENTRY:
+        frame = _frame(binding, rate, len(used), limbs, threads, is_late)
+        closed = _with_slack(columns, frame, used_price)
+        if _rounding_loss(closed, used_price, limbs) <= _TUNING.one_limb_loss:
+            break
     del frame, columns, used_price
     rounded = closed.matrix
-    if n_used < table.shape[1]:
+    if not all_used:
         rounded = np.zeros_like(table)
         rounded[:, used] = closed.matrix
     del table
@@ -270,31 +257,7 @@ def repair(
     reports = int((rounded > 0).sum(axis=1).max())
     theta = mixing_weight(reports, closed.slack, limbs)
     upper = channel.expected_loss(price)
-    return Repaired(channel, closed.delta, closed.slack, theta, limbs, closed.rounds, upper)
-
-
-def _read(
-    matrix: ArrayLike, cost: ArrayLike, binding: Adjacency, rate: Fraction
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return matrix and cost as floats ``(n, k)``, the matrix as a copy.
-
-    Refuse other shapes, or entries that are not finite. InvalidProblemError for these, for negative costs, and for a
-    `rate` that is not positive.
-    """
-    table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
-    if rate <= 0:
-        raise InvalidProblemError("epsilon", "a positive number", rate)
-    if table.ndim != 2 or table.shape[0] != binding.n or not table.shape[1]:
-        raise InvalidProblemError("matrix", f"a table of {binding.n} rows", f"shape {table.shape}")
-    if not np.isfinite(table).all():
-        raise InvalidProblemError(
-            "matrix", "finite entries", first_unfit(table, np.isfinite(table))
-        )
-    if price.shape != table.shape or not (np.isfinite(price) & (price >= 0)).all():
-        raise InvalidProblemError(
-            "cost", f"finite non-negative numbers of shape {table.shape}", f"shape {price.shape}"
-        )
-    return table, price
+    return Repaired(channel, closed.delta, closed.slack, theta, limbs, upper)
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
@@ -332,14 +295,13 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     nearest = np.full(binding.n, np.inf)
     for side in binding.pairs.T:
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
-    positive = nearest[np.isfinite(nearest)]
-    # Near duplicates, even if most secrets are, do not determine the scale of the others.
-    positive = positive[positive > _TUNING.duplicate_share * positive.max(initial=0.0)]
-    scale = float(np.median(positive)) if positive.size else 1.0
+    known = nearest[np.isfinite(nearest)]
+    # The mean, so that near duplicates, even if most secrets are, do not determine the scale of the others.
+    scale = float(known.mean()) if known.size else 1.0
     # Entries lie between the floor and 1, row sums between 1 and K: a longer edge has a nat of slack whatever happens.
     short = nats <= 2.0 - math.log(_MIN_ENTRY[limbs]) + math.log(n_reports)
     pairs, nats = binding.pairs[short], nats[short]
-    return _Frame(binding, per_unit, pairs, nats, scale, limbs, threads, is_late)
+    return _Frame(binding, pairs, nats, scale, limbs, threads, is_late)
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
@@ -351,7 +313,7 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
     least = _least_slack(table, logs, frame)
-    return None if least is None else _Closed(table, Fraction(0), Fraction(least), 0)
+    return None if least is None else _Closed(table, Fraction(0), Fraction(least))
 
 
 def _least_slack(
@@ -413,12 +375,12 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
     """
     share = float(delta)
     extra = min(share, _TUNING.extra_share) * frame.scale
-    lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
+    lengths = np.maximum((1 - share) * frame.nats - extra, 0.0)
     room = np.where(lengths > 0, frame.nats - lengths, np.inf)
     i, j = frame.pairs.T
     closed, rounds, last_log = table, 0, 0.0
     max_rounds = _MAX_ROUNDS_OVER_ALL if frame.over_all else _MAX_ROUNDS
-    every = _closed_factors(frame, share, extra) if frame.over_all else None
+    every = _closed_factors(frame, lengths) if frame.over_all else None
     while True:
         rounds += 1
         closed = _raise_to_floor(closed, frame)
@@ -438,7 +400,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
             if every is not None:
                 # The factors are rounded sums of many floats, so that the slack is measured.
                 slack = min(_least_slack(closed, _logs(closed), frame) or 0.0, slack)
-            return _Closed(closed, delta, Fraction(slack), rounds) if slack > 0 else None
+            return _Closed(closed, delta, Fraction(slack)) if slack > 0 else None
         # The excess falls geometrically: give up if the line of its logarithm ends above zero.
         log_excess = math.log(excess)
         hopeless = rounds > 5 and log_excess + (log_excess - last_log) * (max_rounds - rounds) > 0
@@ -449,70 +411,41 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Return ``(n, k)`` as it is if it has slack and rounding is cheap, else closed at the cheapest delta."""
-    unchanged = _keep_unchanged(table, frame)
-    if unchanged is not None and _rounding_is_cheap(unchanged, price, _TUNING.unchanged_loss):
+    """Return ``(n, k)`` as it is if it has slack and rounding is cheap, else closed or mixed.
+
+    It is closed at the least delta, or at one for which slack and rounding add the same loss: a delta adds about
+    ``kappa delta`` of the loss, and its rounding a share proportional to ``1 / delta``. If closing fails at the least
+    delta, it is mixed with private columns, or closed at a larger delta if that loses less. `price` ``(n, k)`` is the
+    cost.
+    """
+    unchanged, most = _keep_unchanged(table, frame), _TUNING.unchanged_loss
+    if unchanged is not None and _rounding_loss(unchanged, price, frame.limbs) <= most:
         return unchanged
-    return _balanced(table, frame, price)
-
-
-def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Close `table` ``(n, k)`` at the delta, to one digit, at which slack and rounding add the same loss.
-
-    A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``. A mixture
-    with private columns is returned instead if closing fails or takes a large delta, and the mixture loses less.
-    `price` ``(n, k)`` is the cost. Two closures, and a mixture.
-    """
-    delta, mixture = _round_delta(_TUNING.first_delta if frame.limbs == 1 else 0.0, frame), None
-    at_first = _attempt(table, frame, delta)
-    if at_first is None and not frame.over_all:
-        mixture = _mix(table, frame)
-        if mixture is not None and _mixture_is_cheaper(mixture, delta, table, frame, price):
+    # Below this the slack does not exceed the error of the floats.
+    least = _round_delta(max(_TUNING.delta, _TUNING.least_nats / frame.scale))
+    closed = _attempt(table, frame, least)
+    if closed is None:
+        closed = _close_at_delta(table, frame, _next_delta(least, frame))
+        # A mixture takes n^2 K operations over all pairs: 2 CPU seconds for 1,000 secrets.
+        mixture = None if frame.over_all and frame.is_late() else _mix(table, frame)
+        if mixture is not None and (price * mixture.matrix).sum() < (price * closed.matrix).sum():
             return mixture
-    first = at_first or _close_at_delta(table, frame, _next_delta(delta, frame))
-    # A mixture takes n^2 K operations over all pairs: 2 CPU seconds for 1,000 secrets.
-    if first.delta > _TUNING.delta_before_mixing and not (frame.over_all and frame.is_late()):
-        mixture = mixture or _mix(table, frame)
-        if mixture is not None and (price * mixture.matrix).sum() < (price * first.matrix).sum():
-            return mixture
-    if frame.is_late():
-        return first
-    loss = float((price * first.matrix).sum())
-    rounding = _rounding_loss(first, price, frame.limbs) * float(first.slack) / frame.scale
-    kappa = max(1.0, frame.scale)
-    better = _round_delta(math.sqrt(rounding / (loss * kappa)) if loss > 0 else 0.0, frame)
-    return (
-        first
-        if first.delta / 3 <= better <= first.delta * 3
-        else _close_at_delta(table, frame, better)
-    )
+        return closed
+    rounding = _rounding_loss(closed, price, frame.limbs) * float(least)
+    better = _round_delta(math.sqrt(rounding / max(1.0, frame.scale)))
+    if better <= 3 * least or frame.is_late():
+        return closed
+    return _close_at_delta(table, frame, better)
 
 
-def _mixture_is_cheaper(
-    mixture: _Closed,
-    failed: Fraction,
-    table: NDArray[np.float64],
-    frame: _Frame,
-    price: NDArray[np.float64],
-) -> bool:
-    """Return whether the mixture adds less loss than a closure would.
-
-    It does if closing fails at the largest delta that would add less. Trying the smaller ones, too, takes a closure
-    each: 1,000 words, a quarter nat, six deltas from 1e-6 to 0.1 took 2.1 CPU seconds, the mixture .18; November 2026.
-    """
-    before = float((price * table / table.sum(axis=1, keepdims=True)).sum())
-    cost, unit = float((price * mixture.matrix).sum()) - before, max(1.0, frame.scale) * before
-    if cost >= _SUFFICIENT_DELTA * unit:
-        return False
-    if cost <= failed * unit:
-        return True
-    delta = Fraction(10) ** math.floor(math.log10(cost / unit))
-    return _attempt(table, frame, max(delta, failed)) is None
+def _round_delta(delta: float) -> Fraction:
+    """Round a delta to one digit, at most to the one at which a closure is always enough."""
+    return min(Fraction(f"{delta:.0e}"), _SUFFICIENT_DELTA)
 
 
 def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     """Return a mixture of `table` ``(n, k)`` that keeps nearly all of epsilon, or ``None`` if it has no slack."""
-    share = float(_TUNING.mixing_delta)
+    share = _TUNING.delta
     lengths = (1 - share) * frame.nats - np.minimum(share * frame.scale, frame.nats / 4)
     floored = _raise_to_floor(table, frame)
     matrix = mix_with_private(
@@ -528,30 +461,23 @@ def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     return (
         None
         if least is None or least <= 0
-        else _Closed(matrix, _TUNING.mixing_delta, Fraction(least), 1)
+        else _Closed(matrix, _round_delta(share), Fraction(least))
     )
 
 
-def _round_delta(delta: float, frame: _Frame) -> Fraction:
-    """Round a delta to one digit, and up to the least one whose slack exceeds the error of the floats."""
-    least = max(delta, 1e-10 / frame.scale)
-    return min(Fraction(f"{least:.0e}"), _SUFFICIENT_DELTA)
-
-
-def _rounding_is_cheap(closed: _Closed, price: NDArray[np.float64], part: float) -> bool:
-    """Return whether rounding with one limb loses at most a `part` of the table's loss."""
-    return _rounding_loss(closed, price, 1) <= part * float((price * closed.matrix).sum())
-
-
 def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> float:
-    """Return an estimate of the loss added by rounding: theta times the loss of the uniform report; ``O(n k)``."""
+    """Estimate the loss added by rounding, as a share of the loss: theta times that of the uniform report; ``O(n k)``.
+
+    0 if the channel loses nothing.
+    """
     support = closed.matrix > 0
     reports = support.sum(axis=1)
     theta = mixing_weight(int(reports.max()), closed.slack, limbs)
-    return float(theta) * float(((price * support).sum(axis=1) / reports).sum())
+    added = float(theta) * float(((price * support).sum(axis=1) / reports).sum())
+    return added / (float((price * closed.matrix).sum()) or math.inf)
 
 
-def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.float64]:
+def _closed_factors(frame: _Frame, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Return :math:`e^{-w}`, w the closure of shortened lengths under the triangle inequality.
 
     If all pairs are constrained, the least column above z that keeps :math:`z_i \ge e^{-w_{ij}} z_j` is
@@ -562,8 +488,8 @@ def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.flo
     ----------
     frame
         The edges; the lengths of implied pairs follow from the closure of the others.
-    share, extra
-        Share of each length, and nats, by which it is shortened, at most to 0.
+    lengths
+        ``(m,)``: shortened lengths of the edges.
 
     Returns
     -------
@@ -576,14 +502,11 @@ def _closed_factors(frame: _Frame, share: float, extra: float) -> NDArray[np.flo
     """
     from discreet.core.kernels.distances import close
 
-    binding = frame.binding
-    lengths = np.full((binding.n, binding.n), np.inf if share < 1 else 0.0)
-    if share < 1:
-        i, j = binding.pairs.T
-        nats = binding.lengths * frame.rate
-        lengths[i, j] = lengths[j, i] = np.maximum((1 - share) * nats - extra, 0.0)
-    np.fill_diagonal(lengths, 0.0)
-    close(lengths, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
-    np.negative(lengths, out=lengths)
-    factors: NDArray[np.float64] = np.exp(lengths, out=lengths)
+    i, j = frame.pairs.T
+    table = np.full((frame.binding.n, frame.binding.n), np.inf)
+    table[i, j] = table[j, i] = lengths
+    np.fill_diagonal(table, 0.0)
+    close(table, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
+    np.negative(table, out=table)
+    factors: NDArray[np.float64] = np.exp(table, out=table)
     return factors

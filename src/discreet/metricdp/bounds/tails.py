@@ -33,7 +33,9 @@ from discreet.core.options import (
     whole_number,
 )
 from discreet.core.printed import at_most
+from discreet.core.progress import gap_between
 from discreet.core.spaces.lattice import LatticeLengths
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.local import length_table, local_bound, nats_away, near_groups
 from discreet.metricdp.costs import ImplicitCosts
@@ -65,9 +67,6 @@ _MIN_SLACK_SHARE, _MAX_SLACK_SHARE = 1 / 5000, 1 / 10
 
 _MAX_ANCHOR_SUM = 1 << 61
 """Limit on the sum of all anchors, so that row totals fit into 64 bits."""
-
-_WEIGHTS_PER_BLOCK = 1 << 21
-"""Weights in a block, to bound memory."""
 
 _WEIGHED_NATS, _CANDIDATE_NATS = 9.0, 3.0
 """Nats from a report's center to the secrets with weighed costs, and to its candidate names. On 900
@@ -120,10 +119,7 @@ class TailDesign:
     @property
     def gap(self) -> float | None:
         """``(upper - lower) / upper``, 0 when both are 0; ``None`` without a stated loss."""
-        if self.bound is None or self.upper is None:
-            return None
-        lower = self.bound.lower
-        return 0.0 if self.upper <= lower else (self.upper - lower) / self.upper
+        return gap_between(self.lower, self.upper)
 
 
 def tail_channel(
@@ -212,7 +208,8 @@ def tail_channel(
     tail_design = _private(space, guarantee, edges, rounds)
     if costs is None:
         return tail_design
-    channel, upper = _remap(tail_design.channel, costs)
+    channels = [tail_design.channel, rename_reports(tail_design.channel, costs)]
+    losses = [expected_loss(channel, costs) for channel in channels]
     remaining = None if time_limit is None else max(0.0, time_limit - (clock() - start))
     bound = local_bound(
         costs,
@@ -224,15 +221,8 @@ def tail_channel(
         on_progress=on_progress,
     )
     # Names are post-processing: the certificate is about the weights, which are the same.
-    return replace(tail_design, channel=channel, costs=costs, bound=bound, upper=upper)
-
-
-def _remap(channel: AnchoredChannel, costs: ImplicitCosts) -> tuple[AnchoredChannel, float]:
-    """Return the channel with renamed reports, or as it is if that loses less, and its expected loss: ``O(n K)``."""
-    candidates = [channel, rename_reports(channel, costs)]
-    losses = [expected_loss(candidate, costs) for candidate in candidates]
-    best = int(np.argmin(losses))
-    return candidates[best], losses[best]
+    best = channels[losses.index(min(losses))]
+    return replace(tail_design, channel=best, costs=costs, bound=bound, upper=min(losses))
 
 
 def rename_reports(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
@@ -288,7 +278,7 @@ def _expected_costs(
     `reports`, `weighed` and the names `candidates` are indices; ``O(weighed reports names)``, in blocks.
     """
     expected = np.zeros((len(reports), len(candidates)))
-    step = max(1, _WEIGHTS_PER_BLOCK // len(candidates))
+    step = max(1, LENGTHS_AT_ONCE // len(candidates))
     for first in range(0, len(weighed), step):
         some = weighed[first : first + step]
         pairs = np.repeat(some, len(reports)), np.tile(reports, len(some))
@@ -332,7 +322,7 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
     True
     """
     n, k = channel.n_secrets, channel.n_reports
-    reports, step = np.arange(k), max(1, _WEIGHTS_PER_BLOCK // k)
+    reports, step = np.arange(k), max(1, LENGTHS_AT_ONCE // k)
     losses = []
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
@@ -488,7 +478,7 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
     if space.has_matrix:
         return np.ldexp(space.distances.astype(np.float32), -space.scale_bits)
     lengths = np.empty((n, n), dtype=np.float32)
-    every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)
+    every, step = np.arange(n), max(1, LENGTHS_AT_ONCE // n)
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
         lengths[some] = np.ldexp(length_table(source, some, every), -space.scale_bits)

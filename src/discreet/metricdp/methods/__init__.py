@@ -10,30 +10,19 @@ _HERE = "discreet.metricdp.methods"
 _CLAIM = "metric DP"
 _PUBLISHED = "discreet_reproduction.metricdp.as_published.decomposition"
 
+_EXPONENTIAL, _LAPLACE = "the exponential mechanism", "planar Laplace noise"
 _BASELINES = (
     ("constant", "baselines:BestConstant", "always the cheapest report"),
     ("constopt", "constopt:ConstOPT", "an exponential form far away, a linear program near by"),
-    ("exponential", "baselines:Exponential", "the exponential mechanism"),
-    (
-        "exponential-remap",
-        "remap:exponential_remap",
-        "the exponential mechanism, then the Bayes remap",
-    ),
+    ("exponential", "baselines:Exponential", _EXPONENTIAL),
+    ("exponential-remap", "remap:exponential_remap", f"{_EXPONENTIAL}, then the Bayes remap"),
     (
         "multivariate-laplace",
         "multivariate:MultivariateLaplace",
         "noise around a word's vector, then the nearest word",
     ),
-    (
-        "planar-laplace",
-        "baselines:PlanarLaplace",
-        "planar Laplace noise, moved to the nearest report",
-    ),
-    (
-        "planar-laplace-remap",
-        "remap:planar_laplace_remap",
-        "planar Laplace noise, then the Bayes remap",
-    ),
+    ("planar-laplace", "baselines:PlanarLaplace", f"{_LAPLACE}, moved to the nearest report"),
+    ("planar-laplace-remap", "remap:planar_laplace_remap", f"{_LAPLACE}, then the Bayes remap"),
     (
         "tails-and-hub",
         "hub:TailsAndHub",
@@ -47,11 +36,7 @@ _BOUNDED = (
     ("direct", "direct:Direct", "the linear program as a whole, by HiGHS"),
     ("kernel", "kernel:Kernel", "the closed form, where it is a channel"),
     ("spanner", "spanner:Spanner", "the linear program on a spanner, at a smaller epsilon"),
-    (
-        "primal-dual",
-        "primal_dual:PrimalDual",
-        "restarted primal-dual steps on the whole program",
-    ),
+    ("primal-dual", "primal_dual:PrimalDual", "restarted primal-dual steps on the whole program"),
 )
 """Name, module and maker, and summary of each method: without a lower bound, and with one."""
 

@@ -3,7 +3,8 @@ r"""Baselines: published mechanisms, and two mechanisms that need no metric.
 Each is a frozen method of :func:`discreet.metricdp.design`, so that its matrix is repaired, rounded and verified like
 any other, and comparisons are between channels of integers with the same guarantee. None of them gives a lower bound.
 
-:func:`bayes_remap` improves any of them for a prior, and :func:`nearest_output_floor` is the loss without privacy.
+:mod:`~discreet.metricdp.methods.remap` improves any of them for a prior, and :func:`nearest_output_floor` is the loss
+without privacy.
 """
 
 from __future__ import annotations
@@ -11,17 +12,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.channels.channel import Channel
-from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_floor
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from discreet.metricdp.part import Part, PartLimits
     from discreet.metricdp.problem import Problem
@@ -172,49 +171,6 @@ def exponential_rows(nats: NDArray[np.floating]) -> NDArray[np.float64]:
     matrix: NDArray[np.float64] = np.exp(nats - nats.max(axis=1, keepdims=True))
     matrix /= matrix.sum(axis=1, keepdims=True)
     return matrix
-
-
-def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
-    r"""Rename each report as the one of least expected cost given the report: [CEP17]_.
-
-    .. math:: b(k) = \arg\min_{k'} \sum_i p_i\, c_{ik'} z_{ik}
-
-    One product of ``(n_reports, n_secrets)`` and ``(n_secrets, n_reports)`` matrices, in floats.
-
-    Parameters
-    ----------
-    channel
-        Any channel.
-    cost
-        ``(n_secrets, n_reports)``: ``p_i c_ik``.
-
-    Returns
-    -------
-    Channel
-        A channel with the same number of reports; reports that are never cheapest have weight 0 for every secret.
-
-    Raises
-    ------
-    InvalidProblemError
-        If the cost has another shape than the channel.
-
-    Guarantee
-    ---------
-    That of `channel`, since renaming reports is post-processing of integers.
-
-    Examples
-    --------
-    >>> coin = Channel.from_weights([[2**61, 2**61]] * 2)
-    >>> bayes_remap(coin, [[0.0, 1.0], [0.0, 3.0]]).probabilities.tolist()
-    [[1.0, 0.0], [1.0, 0.0]]
-    """
-    price: NDArray[Any] = np.asarray(cost, dtype=np.float64)
-    if price.shape != channel.probabilities.shape:
-        raise InvalidProblemError("cost", f"shape {channel.probabilities.shape}", price.shape)
-    best = (channel.probabilities.T @ price).argmin(axis=1)
-    renamed = channel.then(best).limbs
-    unused = np.zeros((*renamed.shape[:2], channel.n_reports - renamed.shape[2]), dtype=np.uint64)
-    return Channel(np.concatenate([renamed, unused], axis=2))
 
 
 def nearest_output_floor(problem: Problem) -> float:

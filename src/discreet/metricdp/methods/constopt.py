@@ -31,7 +31,7 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.printed import share as printed_share
-from discreet.metricdp.methods.direct import LARGEST_EXPONENT
+from discreet.metricdp.methods.direct import LARGEST_EXPONENT, MAX_ROWS
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
     from discreet.core.lp import LinearProgram
     from discreet.metricdp.part import Part, PartLimits
-
-_MAX_ROWS = 2_000_000
-"""Rows beyond which the program is not built: at 1,200 bytes a row HiGHS takes 2.4 GB for it."""
 
 
 @final
@@ -112,7 +109,7 @@ class ConstOPT:
         while True:
             free = nats[:, home] <= radius
             rows = int((free.sum(axis=0) ** 2).sum()) + 2 * int(free.sum())
-            if rows > _MAX_ROWS:
+            if rows > MAX_ROWS:
                 note = f"ConstOPT would need {rows} rows and was not built."
                 return Candidate("constopt", None, None, note)
             attempts += 1

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.jit import clock
-from discreet.core.printed import at_most
 from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.methods.baselines import exponential_rows
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -42,25 +42,14 @@ LARGEST_EXPONENT = 20.0
 tolerance. Leaving it out relaxes the program, so that prices stay valid; the repair keeps all constraints."""
 
 
-class _Limits(NamedTuple):
-    """When the program is built, and how it is solved."""
-
-    min_spacing_for_simplex_nats: float = 3.0
-    """Median of the nats to the nearest secret above which the simplex method was faster than the interior-point
-    method."""
-
-    bytes_per_row: int = 1200
-    """Memory of HiGHS for a row of this program with its variables, measured: 2.5 GB for 1.9 million rows."""
-
-    max_model_bytes: int = 6 * 2**30
-    """Memory beyond which a program is not built; a fixed number, so that the same input gives the same design."""
-
-    min_seconds_per_row: float = 2e-6
-    """Seconds for each row below which the program is not built. Building, transfer and HiGHS' presolve, which ignores
-    the time limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
+MAX_ROWS = 2_000_000
+"""Rows beyond which a program is not built: HiGHS takes 1,200 bytes a row, and gave no answer for 1.9 million. A fixed
+number, so that the same input gives the same design."""
 
 
-_LIMITS = _Limits()
+MIN_SECONDS_PER_ROW = 2e-6
+"""Seconds for each row below which the program is not built. Building, transfer and HiGHS' presolve, which ignores the
+time limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
 
 
 @final
@@ -71,8 +60,8 @@ class Direct:
     Parameters
     ----------
     solver
-        ``"simplex"``, ``"ipm"`` (interior point, without crossover), or ``"auto"``: simplex if the median distance to
-        the nearest secret is more than three nats, else interior point.
+        ``"simplex"``, ``"ipm"`` (interior point, without crossover), or ``"auto"``, which is interior point. The other
+        one is tried if it fails.
 
     Raises
     ------
@@ -98,7 +87,7 @@ class Direct:
         Returns
         -------
         Candidate
-            The matrix ``(n, K)`` and the prices of its constraints; neither if the program would not fit into memory.
+            The matrix ``(n, K)`` and the prices of its constraints; neither if the program would have too many rows.
 
         Raises
         ------
@@ -113,13 +102,11 @@ class Direct:
         """
         edges = priced_edges(part)
         rows = program_rows(part, edges)
-        if rows * _LIMITS.bytes_per_row > _LIMITS.max_model_bytes:
-            gib = rows * _LIMITS.bytes_per_row / 2**30
-            note = f"The linear program of {rows} rows would take {at_most(gib, 2)} GiB and was not built;"
-            note += " PrimalDual() needs less."
+        if rows > MAX_ROWS:
+            note = f"The linear program of {rows} rows was not built; PrimalDual() needs less."
             return Candidate("direct", None, None, note)
         begun, seconds = clock(), limits.solving
-        if seconds is not None and seconds < _LIMITS.min_seconds_per_row * rows:
+        if seconds is not None and seconds < MIN_SECONDS_PER_ROW * rows:
             raise LimitReachedError(
                 f"there is no time left to build the linear program of {rows} rows"
             )
@@ -127,11 +114,8 @@ class Direct:
         # Tolerances are absolute: without scaling a small optimum would vanish in them.
         scale = optimum_scale(part) or 1.0
         program = channel_program(part, edges, scale)
-        solver = self.solver
-        if solver == "auto":
-            far = part.spacing > _LIMITS.min_spacing_for_simplex_nats
-            solver = "simplex" if far else "ipm"
-        solution, solver = solve_by_either(program, solver, stop, limits.threads)
+        first: Solver = "ipm" if self.solver == "auto" else self.solver
+        solution, solver = solve_by_either(program, first, stop, limits.threads)
         matrix = np.maximum(solution.x, 0.0).reshape(part.cost.shape)
         note = f"The linear program of {rows} rows was solved by {solver} in {solution.iterations} iterations."
         facts = {"solver": solver, "rows": rows, "iterations": solution.iterations}
@@ -218,16 +202,12 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
 
 
 def optimum_scale(part: Part) -> float:
-    """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate.
+    """Estimate the size of the optimum by the loss of exponential decay at full rate, which is not private.
 
-    At least ``1e-9`` times the largest cost. Without own reports only the first term. ``O(n^2)``, and all shortest
-    paths.
+    At least ``1e-9`` times the largest cost. ``O(n k)``, and all shortest paths.
     """
-    guess = float(part.cost.min(axis=1).sum())
-    if part.own is not None:
-        decay = np.exp(-part.rate * part.paths)
-        guess += float((part.cost[:, part.own] * decay / decay.sum(axis=1, keepdims=True)).sum())
-    return max(guess, 1e-9 * float(part.cost.max()))
+    decay = exponential_rows(-part.rate * part.paths[:, part.places])
+    return max(float((part.cost * decay).sum()), 1e-9 * float(part.cost.max()))
 
 
 def edge_prices(edges: Adjacency, n_reports: int, dual: NDArray[np.float64]) -> Multipliers:

@@ -48,9 +48,8 @@ class _Limits(NamedTuple):
     program that would exceed its time is not built. 166 tails for 2,000 words took a sixth of that forecast; November
     2026."""
 
-    coefficients_without_time_limit: int = 160_000
-    """The same where no time limit stops the solver: about five CPU seconds, growing with the power 3.7 of the
-    secrets."""
+    seconds_without_limit: float = 0.27
+    """Limit on that forecast where no time limit stops the solver: the programs of 400 secrets take five seconds."""
 
 
 _LIMITS = _Limits()
@@ -157,12 +156,8 @@ def best_heights(
     # HiGHS drops small coefficients.
     matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
     coefficients = np.count_nonzero(matrix)
-    if limits.solving is None:
-        is_too_large = coefficients > _LIMITS.coefficients_without_time_limit
-    else:
-        forecast = (coefficients / 1e6) ** _LIMITS.power_of_coefficients
-        is_too_large = _LIMITS.seconds_of_million * forecast > limits.solving
-    if is_too_large:
+    forecast = _LIMITS.seconds_of_million * (coefficients / 1e6) ** _LIMITS.power_of_coefficients
+    if forecast > (_LIMITS.seconds_without_limit if limits.solving is None else limits.solving):
         return None
     each = np.arange(len(tails))
     model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))

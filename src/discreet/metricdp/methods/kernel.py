@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-MIN_PROBABILITY = 1e-280
-"""Least probability in a used column, against underflow: the maximum of a column and a constant is private, too."""
-
 
 @final
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Kernel:
         spare = own - level[:, None]
         np.fill_diagonal(spare, 0.0)
         matrix = np.zeros_like(part.cost)
-        matrix[:, part.own] = np.where(scale > 0, np.maximum(decay * scale, MIN_PROBABILITY), 0.0)
+        matrix[:, part.own] = decay * scale
         demands = np.zeros_like(part.cost)
         demands[:, part.own] = np.maximum(spare, 0.0)
         roots = np.full(part.n_reports, -1)

@@ -23,15 +23,13 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.metricdp.part import Part, PartLimits
-
-_PAIRS_PER_BLOCK = 1 << 22
-"""Pairs of a direction and a word in a block, to bound memory."""
 
 
 @final
@@ -127,7 +125,7 @@ def _cell_masses(
     shape = rays.shape[1]
     square = (words**2).sum(axis=1)
     mass = np.zeros(len(words))
-    step = max(1, _PAIRS_PER_BLOCK // len(words))
+    step = max(1, LENGTHS_AT_ONCE // len(words))
     for start in range(0, len(rays), step):
         along = rays[start : start + step] @ words.T
         each = np.arange(len(along))

@@ -85,7 +85,8 @@ class Spanner:
         answer = Direct().solve(restricted, limits)
         prices, rate = answer.multipliers, restricted.rate - part.rate
         if prices is not None:
-            prices = _stated(rescale_prices(prices, graph, rate), part)
+            is_stated = part.constraints.find(prices.source, prices.target) >= 0
+            prices = rescale_prices(prices, graph, rate).take(is_stated)
         return replace(
             answer,
             method="spanner",
@@ -108,11 +109,3 @@ def rescale_prices(prices: Multipliers, graph: Adjacency, rate: float) -> Multip
     with np.errstate(over="ignore"):
         value = np.minimum(prices.value * np.exp(rate * lengths), np.finfo(np.float64).max)
     return Multipliers(prices.report, prices.source, prices.target, value)
-
-
-def _stated(prices: Multipliers, part: Part) -> Multipliers:
-    """Return the prices of pairs that `part` constrains; a bisection for each price."""
-    keep = part.constraints.find(prices.source, prices.target) >= 0
-    return Multipliers(
-        prices.report[keep], prices.source[keep], prices.target[keep], prices.value[keep]
-    )
