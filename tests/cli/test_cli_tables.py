@@ -184,6 +184,26 @@ def test_region_columns_may_hold_commas_and_parentheses(ask: Callable[..., Said]
     assert (said.status, "those in parentheses above" in said.err) == (2, True)
 
 
+def test_groups_of_regions_are_levels_of_what_is_published(ask: Callable[..., Said]) -> None:
+    states = {"A": 9, "B": 1, "C": 1, "D": 1, "E": 2}
+    listed = [
+        {"state": one, "county": f"{one}{at}"} for one, n in states.items() for at in range(n)
+    ]
+    pl.DataFrame(listed).write_csv("r.csv")
+    people = [{**one, "sex": "F", "age_band": "0-17"} for one in listed]
+    pl.DataFrame(people).write_parquet("people.parquet")
+    asked = (
+        BASE.partition("--marginals")[0]
+        + "--rho 1 --neighbors add-remove-person --workload sex --loss worst --groups 4"
+    )
+    assert "groups=12, or --groups 12" in ask(f"{asked.replace('--groups 4', '')} --plan").out
+    assert ask(f"{asked} -o tables.csv").status == 0
+    assert ask("verify tables.csv").status == 0
+    assert "level 4" in ask(f"{asked} --plan").out
+    said = ask(f"{asked} -o tables.csv --microdata rows.csv")
+    assert (said.status, "--microdata: expected none with --groups" in said.err) == (2, True)
+
+
 def test_rows_that_are_too_many_leave_the_published_table_in_place(
     ask: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,16 @@ from mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "rows with groups in the order of the list",
+        "hierarchy/contingency/plan.py",
+        find="counted.counts[self.groups.leaves]",
+        replace="counted.counts",
+        breaks="counts of a region are published as those of another one",
+        tests=(
+            "tests/hierarchy/contingency/test_verify_workloads.py::test_rows_are_counted_by_the_listed_regions_and_published_with_groups",
+        ),
+    ),
+    Mutant(
         "a residual moves like a plain count",
         "hierarchy/contingency/measure.py",
         find="added *= math.prod(n * (n - 1) for n in residual)",

@@ -171,6 +171,11 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "thousandth for cells and for rounding.",
         "|".join(LOSSES),
     )
+    groups: int | None = option(
+        "Count groups of sibling regions, too, as levels of their own: up to so many cuts by the number of lowest "
+        "regions. With --rho, and the losses worst and against-naive, which they lower where regions differ.",
+        "N",
+    )
     shrink: str | None = option(
         "Whether published tables are drawn to the shape of the region above; answers of `discreet query` never "
         "are. Default: parent.",

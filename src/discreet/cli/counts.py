@@ -63,9 +63,7 @@ def _publish_tables(options: CountsOptions) -> Status:
     if options.people is None:
         raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
     check_files(options)
-    if options.output is None and (options.microdata or options.reliability) and not options.plan:
-        expected = "the published table besides --microdata or --reliability"
-        raise InvalidProblemError("--output", expected, "none")
+    _check_outputs(options)
     if options.domain is None:
         raise InvalidProblemError("--domain", "a JSON file of all categories", "none")
     if options.region_list is None and options.regions:
@@ -78,6 +76,7 @@ def _publish_tables(options: CountsOptions) -> Status:
         "workload": options.workload,
         "workload_levels": options.workload_levels,
         "loss": options.loss,
+        "groups": options.groups,
         "shrink": options.shrink,
         "max_rows": options.max_rows,
         "exact_total": options.exact_total,
@@ -149,6 +148,16 @@ def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
     return {"cells": domain.size, "marginals": marginals, "gaps": gaps}
 
 
+def _check_outputs(options: CountsOptions) -> None:
+    """Refuse further outputs without the table, and rows of regions whose path has levels without a column."""
+    if options.output is None and (options.microdata or options.reliability) and not options.plan:
+        expected = "the published table besides --microdata or --reliability"
+        raise InvalidProblemError("--output", expected, "none")
+    if options.microdata and options.groups is not None:
+        expected = "none with --groups, which have no columns"
+        raise InvalidProblemError("--microdata", expected, options.microdata)
+
+
 def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
     """Return the JSON of a file of at most 64 MiB; InvalidProblemError for another, or a key that comes twice."""
     try:
@@ -187,7 +196,7 @@ def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
     return rendered_plan("counts", options, planned, stated, lines)
 
 
-_SAME = "by domain loss marginals person quantity shares shrink size workload"
+_SAME = "by domain groups loss marginals person quantity shares shrink size workload"
 """Arguments of the library whose option has the same name here, and not in all commands."""
 
 _OPTIONS = {

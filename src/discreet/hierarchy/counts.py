@@ -51,6 +51,7 @@ def counts(
     workload: Any = None,  # noqa: ANN401 - marginals with weights, as text, by name, or by level
     workload_levels: Sequence[Exact] | str | None = None,
     loss: str | None = None,
+    groups: int | None = None,
     shrink: str | None = None,
     max_rows: int = 1,
     exact_total: int | None = None,
@@ -105,9 +106,9 @@ def counts(
         Attributes whose categories are counted.
     domain
         All categories of each attribute, public; needed with `by`.
-    marginals, shares, workload, workload_levels, loss, max_rows
-        Measured marginals and their parts of the budget, or what these are best for, and the largest number of rows of
-        a person, with `by`; see ``discreet.hierarchy.contingency.plan``.
+    marginals, shares, workload, workload_levels, loss, groups, max_rows
+        Measured marginals and their parts of the budget, or what these are best for, groups of regions, and the largest
+        number of rows of a person, with `by`; see ``discreet.hierarchy.contingency.plan``.
     shrink
         Whether published tables are drawn to the shape of the region above, with `by`: ``"parent"`` (default) or
         ``"none"``.
@@ -170,6 +171,7 @@ def counts(
         "workload": workload,
         "workload_levels": workload_levels,
         "loss": loss,
+        "groups": groups,
         "shrink": shrink,
         "exact_total": exact_total,
     }

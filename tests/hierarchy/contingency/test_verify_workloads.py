@@ -27,6 +27,7 @@ from discreet.hierarchy.contingency import TablesPlan, optimum, plan
 from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.optimum import best_frame
 from discreet.hierarchy.contingency.prices import find_prices
+from discreet.hierarchy.contingency.region_groups import GroupedRegions, grouped_regions
 from discreet.hierarchy.contingency.shares import SHARE_GRAINS, Program, best_shares, kinds_of
 from discreet.hierarchy.contingency.verify import verify, verify_measured
 from discreet.hierarchy.contingency.verify_loss import proved_loss
@@ -309,6 +310,168 @@ def test_groups_of_regions_bring_the_largest_error_near_its_bound(regions: dict[
     assert made.proved.most < 1.01 * plain.proved.linear
     assert "groups" in plain.proof[-1]
     assert "groups" not in str(made)
+
+
+RAGGED = {"NY": 12, "TX": 4, "CA": 2, "AK": 1, "DC": 0, "PR": 0, "GU": 0}
+
+
+def ragged(regions: dict[str, int]) -> list[tuple[str, ...]]:
+    """Return the lowest regions of states with so many counties."""
+    return [
+        (state, f"{state}{at}") if many else (state,)
+        for state, many in regions.items()
+        for at in range(many or 1)
+    ]
+
+
+@pytest.mark.parametrize("neighbors", [ADDED, REPLACED])
+@pytest.mark.parametrize("loss", ["worst", "against-naive"])
+@pytest.mark.parametrize(
+    "regions",
+    [RAGGED, {"NY": 27, "TX": 1, "CA": 1, "AK": 1}, {"NY": 8, **dict.fromkeys("ABCDEF", 1)}],
+    ids=["ragged", "nine tenths in one state", "single counties"],
+)
+def test_nested_groups_of_siblings_bring_a_largest_error_within_two_percent(
+    loss: str, neighbors: Any, regions: dict[str, int]
+) -> None:
+    options: Any = {"domain": LISTED, "workload": "sex, cells", "loss": loss}
+    options |= {"columns": ["state", "county"]}
+    plain = plan(ragged(regions), unit(neighbors), **options)
+    made = plan(ragged(regions), unit(neighbors), groups=5, **options)
+    assert plain.proved is not None
+    assert made.proved is not None
+    # Groups are asked for nothing: the problem and its bound are the same.
+    assert made.proved.linear == pytest.approx(plain.proved.linear, rel=1e-4)
+    assert plain.proved.most > 1.05 * plain.proved.linear
+    assert made.proved.most < 0.95 * plain.proved.most
+    if neighbors == ADDED:
+        assert made.proved.most < 1.02 * made.proved.linear
+        assert "groups=12" not in str(made)
+    assert "groups=12" in plain.proof[-1]
+    assert made.noise[0].startswith("levels of groups")
+    rows = {one["level"] for one in made.expected_rows()}
+    assert rows == {1, *(at + 1 for at in range(made.frame.tree.depth + 1))} - {
+        int(at) for at in made.noise[0].split(": ")[1].split(", ")
+    }
+
+
+@pytest.mark.parametrize(
+    "regions", [RAGGED, {"A": 1, "B": 3, "C": 1, "D": 3}], ids=["ragged", "other order"]
+)
+def test_rows_are_counted_by_the_listed_regions_and_published_with_groups(
+    regions: dict[str, int], tmp_path: Path
+) -> None:
+    paths = ragged(regions)
+    people = [
+        {
+            "state": path[0],
+            "county": "".join(path[1:]),
+            "sex": "FM"[k % 2],
+            "age": LISTED["age"][k % 3],
+        }
+        for at, path in enumerate(paths)
+        for k in range(at + 1)
+    ]
+    made = plan(
+        paths,
+        ZeroConcentratedDP(10**6, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex, cells",
+        loss="worst",
+        groups=3,
+    )
+    out = made.release(pl.DataFrame(people), keep_measurements=True)
+    assert out.certificate.passed
+    tree = out.result.frame.tree
+    totals = out.result.cells.sum(axis=1).tolist()
+    number = {path: at + 1 for at, path in enumerate(paths)}
+    for leaf in tree.leaves.tolist():
+        own = tuple(str(one) for one in tree.path(leaf) if str(one)[0].isupper())
+        assert totals[leaf] == number[own]
+    assert totals[0] == len(people)
+    save_counts(out, tmp_path / "tables.parquet")
+    assert out.result.measurements is not None
+    save_measurements(out.result.measurements, tmp_path / "kept.parquet")
+    assert verify(load_tables(tmp_path / "tables.parquet")).passed
+    assert verify_measured(load_table_measurements(tmp_path / "kept.parquet")).passed
+
+
+def below_of(made: GroupedRegions, group: int) -> list[int]:
+    """Return the regions of the tree without groups right below a group."""
+    found = [group]
+    while made.tree.levels[found[0]] in made.levels:
+        found = [child for one in found for child in made.tree.children(one)]
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 4), max_size=5), min_size=1, max_size=7), st.integers(1, 4))
+def test_groups_are_nested_unions_of_siblings_by_their_leaves(
+    states: list[list[int]], most: int
+) -> None:
+    paths: list[tuple[str, ...]] = []
+    for at, state in enumerate(states):
+        paths += [(f"s{at}",)] * (not state)
+        for k, many in enumerate(state):
+            paths += [(f"s{at}", f"d{k}")] * (not many)
+            paths += [(f"s{at}", f"d{k}", f"p{one}") for one in range(many)]
+    tree = Tree.from_paths(paths)
+    made = grouped_regions(tree, most)
+    levels = made.tree.levels.tolist()
+    assert sorted(made.leaves.tolist()) == list(range(len(tree.leaves)))
+    for leaf, at in zip(made.tree.leaves.tolist(), made.leaves.tolist(), strict=True):
+        path = made.tree.path(leaf)
+        own = [one for depth, one in enumerate(path, start=1) if depth not in made.levels]
+        assert tuple(own) == tree.path(int(tree.leaves[at]))
+    for node in range(made.tree.n):
+        if levels[node] in made.levels:
+            name, parts = str(made.tree.labels[node]), made.tree.leaf_counts[below_of(made, node)]
+            if name.startswith("up to "):
+                assert max(parts) == int(name[6:])
+            elif name.startswith("over "):
+                assert min(parts) > int(name[5:])
+            elif name != "all":
+                first, *last = map(int, name.split("-"))
+                assert first <= min(parts)
+                assert max(parts) <= (last or [first])[0]
+    if tree.depth < 2:
+        assert made.levels == ()
+
+
+def test_an_even_tree_has_no_groups() -> None:
+    for columns, paths in (
+        (["state", "county"], [(state, county) for state in "AB" for county in "xyz"]),
+        (["state"], [("A",), ("B",), ("C",)]),
+        ([], []),
+    ):
+        options: Any = {"domain": LISTED, "workload": "sex", "loss": "worst", "columns": columns}
+        made = plan(paths or None, unit(ADDED), groups=4, **options)
+        assert made.groups is None
+        assert made.frame.shares == plan(paths or None, unit(ADDED), **options).frame.shares
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"groups": 0},
+        {"groups": 17},
+        {"groups": True},
+        {"loss": "variance"},
+        {"loss": None},
+        {"guarantee": PureDP(1, ADDED)},
+        {"levels": ["0", "1/2", "1/2"]},
+    ],
+    ids=str,
+)
+def test_groups_need_gaussian_noise_and_a_loss_that_is_a_largest_one(
+    change: dict[str, Any],
+) -> None:
+    options: Any = {"domain": LISTED, "workload": "sex", "loss": "worst", "groups": 5}
+    options |= {"guarantee": unit(ADDED), "columns": ["state", "county"], **change}
+    with pytest.raises(InvalidProblemError) as caught:
+        plan(ragged(RAGGED), **options)
+    assert caught.value.field == "groups"
 
 
 @pytest.mark.parametrize("sizes", [[2, 14], [1, 3, 30], [1, 1, 12, 14]])

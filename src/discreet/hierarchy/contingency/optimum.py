@@ -29,6 +29,8 @@ from discreet.hierarchy.contingency.shares import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.hierarchy.contingency.problem import Domain, Marginal
     from discreet.hierarchy.contingency.shares import Floats, RegionKinds
@@ -44,6 +46,8 @@ class FrameLimits(NamedTuple):
     """Marginals that may be measured, at most, where all parts of the asked ones are tried."""
     max_kinds_of_starts: int = 40
     """Kinds of regions up to which shares for Laplace noise are searched from several starting points."""
+    max_groups: int = 16
+    """Cuts of the regions below one region into groups, at most."""
     min_cell_share: float = 1e-3
     """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
     min_share: float = 1e-3
@@ -116,8 +120,7 @@ def best_frame(
     fixed = _fixed(kinds, levels)
     allowed = np.ones((len(kinds.parents), len(measured)))
     if fixed is None:
-        # A table without a weight gets no share.
-        allowed[~program.weights.any(axis=1)] = 0.0
+        allowed[_unused(program)] = 0.0
     if free:
         allowed[0, [domain.size_of(q) == 1 for q in measured]] = 0.0
     unmeasured = fixed is not None and not (allowed.any(axis=1) | (fixed == 0)).all()
@@ -149,6 +152,18 @@ def best_frame(
     if proved:
         record = _record(workload, domain, program, prices, pushes, free=free)
     return BestFrame(frame, record)
+
+
+def _unused(program: Program) -> NDArray[np.bool_]:
+    """Which kinds of regions get no share, ``(kinds,)``: those without a weight, but where they may help others.
+
+    With Gaussian noise, counts of regions that nobody asks for can lower the largest error of others. One that is
+    divided into a single region has the same counts as this.
+    """
+    kinds = program.kinds
+    below = np.bincount(kinds.parents[1:], kinds.each[1:], minlength=len(kinds.parents))
+    helps = (below != 1) & (program.loss == "worst") & (not program.squared)
+    return np.asarray(~program.weights.any(axis=1) & ~helps)
 
 
 def _searched(
@@ -246,7 +261,7 @@ def _better_residuals(
         return unchanged
     program = replace(plain, residuals=neighbors)
     allowed = np.ones((len(plain.weights), len(plain.subsets)))
-    allowed[~plain.weights.any(axis=1)] = 0.0
+    allowed[_unused(plain)] = 0.0
     if free:
         allowed[0, plain.subsets.index(())] = 0.0
     made = _searched(program, plain.subsets, bound, allowed, None)

@@ -29,11 +29,17 @@ from discreet.hierarchy.contingency.measure import marginal_scales, measure, noi
 from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, RecordColumns, count_cells
+from discreet.hierarchy.contingency.region_groups import (
+    MORE_GROUPS,
+    GroupedRegions,
+    check_groups,
+    grouped_regions,
+)
 from discreet.hierarchy.contingency.result import shrunk_in_words
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
-from discreet.hierarchy.contingency.workload import LOSSES, Workload, read_workload
+from discreet.hierarchy.contingency.workload import LOSSES, OF_LARGEST, Workload, read_workload
 from discreet.hierarchy.measure import check_guarantee, level_shares
 from discreet.hierarchy.planned import CellSource, Drawing, RegionPlan
 from discreet.hierarchy.regions import own_columns, read_regions
@@ -51,12 +57,7 @@ if TYPE_CHECKING:
 
     DPForPersons = PureDP | ZeroConcentratedDP
     Shares = Mapping[str, Exact] | Sequence[Exact]
-
-GROUPS_OF_REGIONS = (
-    "Counts of groups can bring the largest error nearer to that: add columns of the region list alone, in parentheses,"
-    " that group siblings by their number of lowest regions, cut at 4, 16, 64 and so on, each level of weight 0.001."
-)
-"""What is said where regions differ and their own counts do not reach the least largest error."""
+    Grouped = tuple[TableFrame, GroupedRegions] | tuple[None, None]
 
 
 @final
@@ -79,6 +80,10 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     record
         What proves how near to the best they are, for :func:`~discreet.hierarchy.contingency.verify_loss.proved_loss`;
         ``None`` for Laplace noise, structural zeros, or stated parts of levels.
+    listed
+        The regions as they were listed, where `frame` has levels of groups besides: rows are counted by these.
+    groups
+        Which lowest region of `listed` each one of `frame` is, and the levels of groups; ``None`` without groups.
 
     Examples
     --------
@@ -94,6 +99,8 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     columns: RecordColumns | None = None
     workload: Workload | None = None
     record: Mapping[str, Any] | None = None
+    listed: TableFrame | None = None
+    groups: GroupedRegions | None = None
 
     _data_type: ClassVar[type[CellCounts]] = CellCounts
     _source_type: ClassVar[type[Any]] = CellSource
@@ -138,7 +145,12 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     @property
     def noise(self) -> tuple[str, ...]:
         """The noise of each level and marginal in words, the root first."""
-        return noise_in_words(self.frame, self.guarantee)
+        lines = noise_in_words(self.frame, self.guarantee)
+        if self.groups is None:
+            return lines
+        levels = ", ".join(str(at + 1) for at in self.groups.levels)
+        added = f"levels of groups of sibling regions, by their number of lowest regions: {levels}"
+        return (added, *lines)
 
     def expected_errors(self) -> tuple[ExpectedError, ...]:
         """Compute the standard error of each marginal of each level, alone and from all measurements together.
@@ -161,9 +173,10 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         lines = loss_in_words(
             LOSSES[self.workload.loss], proved, self.guarantee.neighbors, self.frame.max_rows
         )
-        uneven = self.frame.kinds is not None and self.workload.loss == "worst"
-        far = proved.most > 1.02 * proved.linear
-        return (*lines, GROUPS_OF_REGIONS) if uneven and far else lines
+        far = self.workload.loss in OF_LARGEST and proved.most > 1.02 * proved.linear
+        if far and self.groups is None and grouped_regions(self.frame.tree, 1).levels:
+            return *lines, MORE_GROUPS
+        return lines
 
     def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:
         """List the standard errors of each asked table, beside those of independent noise with equal parts.
@@ -209,7 +222,10 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         """Read the values of a private table; refuse one if the plan has no columns. Private: after the charge."""
         if self.columns is None:
             raise InvalidProblemError("source", "CellCounts", type(source).__name__)
-        return count_cells(source, self.frame, self.columns)
+        if self.groups is None or self.listed is None:
+            return count_cells(source, self.frame, self.columns)
+        counted = count_cells(source, self.listed, self.columns)
+        return CellCounts(self.frame, counted.counts[self.groups.leaves])
 
     def draw(self, counted: CellCounts, how: Drawing) -> Release[RegionTables]:
         """Draw fresh noise, make whole tables, and verify them; nothing is charged.
@@ -271,6 +287,7 @@ def plan(
     workload: str | Mapping[str, Exact] | Sequence[str] | None = None,
     workload_levels: Sequence[Exact] | str | None = None,
     loss: str | None = None,
+    groups: int | None = None,
     person: str | None = None,
     max_rows: int = 1,
     total: int | None = None,
@@ -313,6 +330,11 @@ def plan(
         What shares are best for, public: marginals with weights, weights of levels, and what is small; see
         :func:`~discreet.hierarchy.contingency.workload.read_workload`. Default: the marginals, all with the weight 1.
         Levels below the last one with a weight aren't counted.
+    groups
+        Up to how many cuts, from 1 to 16, divide the regions below one region into groups by their number of lowest
+        regions. Groups are levels of their own between those of `columns`, measured where this lowers a largest error,
+        and published with them; without weights. Only for the losses ``"worst"`` and ``"against-naive"`` and Gaussian
+        noise, without `levels`. Default: none.
     person
         Column that names the person, where rows of one person are to be counted.
     max_rows
@@ -380,6 +402,7 @@ def plan(
         facts |= {"marginals": marginals, "shares": shares, "levels": levels, "total": total}
         facts |= {"workload": workload, "workload_levels": workload_levels, "loss": loss}
         facts |= {
+            "groups": groups,
             "max_rows": None if max_rows == 1 else max_rows,
             "refuse_rows": refuse_rows or None,
         }
@@ -395,18 +418,20 @@ def plan(
     if shares is not None and (workload, workload_levels, loss) != (None, None, None):
         raise InvalidProblemError("shares", "none with a workload, which decides them", "some")
     target, record = None, None
+    grouped: Grouped = (None, None)
+    check_groups(groups, guarantee, loss, levels)
     if shares is None:
-        target, (frame, record) = _best(
+        target, (frame, record), grouped = _best(
             read,
             tree,
             guarantee,
             marginals,
-            (workload, workload_levels, loss),
+            (workload, workload_levels, loss, groups),
             levels,
             max_rows,
             total,
         )
-        names = names[: frame.tree.depth]
+        names = names[: (grouped[0] or frame).tree.depth]
         if tree.depth and not own_columns(names):
             expected = "a table on a level below the root whose column is not in parentheses, or no columns"
             raise InvalidProblemError("workload", expected, "none")
@@ -415,7 +440,7 @@ def plan(
         frame = TableFrame(tree, read, parts, max_rows, total)
     named = RecordColumns(names, person, refuse_rows)
     named.of(read)
-    return TablesPlan(frame, guarantee, chosen, named, target, record)
+    return TablesPlan(frame, guarantee, chosen, named, target, record, *grouped)
 
 
 def _best(  # noqa: PLR0917 - arguments of plan, as given
@@ -423,19 +448,19 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
     tree: Tree,
     guarantee: DPForPersons,
     marginals: Any,  # noqa: ANN401 - as for plan
-    wanted: tuple[Any, Any, Any],
+    wanted: tuple[Any, Any, Any, int | None],
     levels: Sequence[Exact] | None,
     max_rows: int,
     total: int | None,
-) -> tuple[Workload, BestFrame]:
-    """Read the workload and choose the shares for it; return both.
+) -> tuple[Workload, BestFrame, Grouped]:
+    """Read the workload and choose the shares for it; return both, and the regions without groups where it has these.
 
     Raises InvalidProblemError for marginals beside a workload, one that comes twice, or no part for the lowest level.
 
-    `wanted` is workload, its weights by level, and loss; `levels` fixes the parts of levels, `total` is a public
-    number of records. The cost is that of :func:`best_frame`.
+    `wanted` is workload, its weights by level, loss, and groups; `levels` fixes the parts of levels, `total` is a
+    public number of records. The cost is that of :func:`best_frame`.
     """
-    workload, weights, loss = wanted
+    workload, weights, loss, groups = wanted
     if workload is not None and marginals is not None:
         raise InvalidProblemError("marginals", "none with a workload, which names them", "some")
     if marginals is not None:
@@ -458,9 +483,13 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
         tree = pruned(tree, target.depth)
         tables = {q: each[: tree.depth + 1] for q, each in target.tables.items()}
         target = replace(target, tables=tables)
-    return target, best_frame(
-        tree, domain, target, guarantee, levels=parts, max_rows=max_rows, total=total
-    )
+    grouped: Grouped = (None, None)
+    if groups is not None and (made := grouped_regions(tree, groups)).levels:
+        cells = {domain.full: (Fraction(0),) * tree.depth + (Fraction(1),)}
+        grouped = TableFrame(tree, domain, cells, max_rows, total), made
+        tree, target = made.tree, made.spread(target)
+    best = best_frame(tree, domain, target, guarantee, levels=parts, max_rows=max_rows, total=total)
+    return target, best, grouped
 
 
 def _parts(

@@ -23,6 +23,9 @@ LOSSES: dict[str, str] = {
 }
 """What can be small, in words."""
 
+OF_LARGEST = ("worst", "against-naive")
+"""Losses that are the largest of numbers."""
+
 SHRINKS: dict[str, str] = {
     "parent": "drawn to the shape of the region above, where siblings are alike",
     "none": "not drawn to any other region",
