@@ -12,16 +12,21 @@ from pathlib import Path
 
 import pytest
 
+import warm
+from warm import COMMAND
+
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "docs" / "files"
-COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 STRANGE = "na\udcffme"
 """A name with a byte that is no UTF-8, as Python spells it."""
 
 
 def run(
-    folder: Path, *line: str, memory: int = 0, umask: int = -1, **environment: str
+    folder: Path, *line: str, memory: int = 0, umask: int = -1
 ) -> subprocess.CompletedProcess[str]:
+    if not memory and umask < 0:
+        return warm.run([*COMMAND, *line], cwd=folder)
+
     def limit() -> None:
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -33,7 +38,7 @@ def run(
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
+        env=warm.WHERE,
         preexec_fn=limit,
         check=False,
         timeout=300,

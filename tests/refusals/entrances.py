@@ -7,7 +7,6 @@ import io
 import json
 import re
 import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -18,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import polars as pl
 
+import warm
 from discreet import KAnonymity
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.problem import Categorical, Taxonomy
 from discreet.tables.taxonomies import read_taxonomy
+from warm import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from refusals.cases import Case
 
 Row = tuple[str, ...]
-COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 REFUSED, PUBLISHED = True, False
 
 
@@ -164,10 +164,7 @@ def run_command(line: list[str], capsys: Any) -> tuple[int, str, str]:
     from discreet.cli.app import run
 
     if capsys is None:
-        command = [*COMMAND, *line]
-        made = subprocess.run(
-            command, capture_output=True, check=False, text=True, encoding="utf-8"
-        )
+        made = warm.run([*COMMAND, *line])
         return made.returncode, made.stdout, made.stderr
     capsys.readouterr()
     status = run(line)
