@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-import warm
+from warm import WHERE, begin, command
 
 CODES = {
     "an end": "print('out')",
@@ -29,11 +32,11 @@ CODES = {
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES)
 def test_a_fork_does_what_a_process_does(code: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", code, "one", "two"]
-    env = {**warm.WHERE, "COLUMNS": "77"}
-    assert warm._may_fork(command, env) is (sys.platform == "linux")
+    env, plain = {**WHERE, "COLUMNS": "77"}, [sys.executable, "-c", code]
+    assert (command(code, env) != plain) is hasattr(os, "pidfd_open")
     forked, anew = (
-        one(command, cwd=tmp_path, env=env, data=b"in") for one in (warm.run, warm.begin)
+        begin(*line, "one", "na\udcffme", cwd=tmp_path, env=env, data=b"in")
+        for line in (command(code, env), plain)
     )
     assert (forked.returncode, forked.stdout) == (anew.returncode, anew.stdout)
     # A traceback also shows whence the code was run.
@@ -41,18 +44,21 @@ def test_a_fork_does_what_a_process_does(code: str, tmp_path: Path) -> None:
 
 
 def test_what_counts_before_a_process_begins_is_not_for_a_fork() -> None:
-    plain = [sys.executable, "-c", "pass"]
-    assert not warm._may_fork([sys.executable, "-I", "-c", "pass"], warm.WHERE)
-    assert not warm._may_fork(["sh", "-c", "pass"], warm.WHERE)
     for name in ("NUMBA_CACHE_DIR", "PYTHONUTF8", "FORCE_COLOR"):
-        assert not warm._may_fork(plain, {**warm.WHERE, name: "1"})
-    assert not warm._may_fork(
-        plain, {name: value for name, value in warm.WHERE.items() if name != "PYTHONPATH"}
-    )
+        assert command("pass", {**WHERE, name: "1"}) == [sys.executable, "-c", "pass"]
+    fewer = {name: value for name, value in WHERE.items() if name != "PYTHONPATH"}
+    assert command("pass", fewer) == [sys.executable, "-c", "pass"]
 
 
-def test_a_fork_that_takes_too_long_is_killed() -> None:
-    command = [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"]
-    with pytest.raises(subprocess.TimeoutExpired):
-        warm.run(command, timeout=0.5)
-    assert warm.run([sys.executable, "-c", "print('next')"]).stdout == "next\n"
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_signals_reach_a_fork(number: signal.Signals) -> None:
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    with subprocess.Popen(command(code), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        process.send_signal(number)
+        assert process.wait(30) == -number
+    end = time.monotonic() + 30
+    while Path(f"/proc/{child}").exists() and child != process.pid:
+        assert time.monotonic() < end
+        time.sleep(0.01)

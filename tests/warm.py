@@ -9,15 +9,19 @@ are loaded. Then, and where there is no fork, :func:`run` starts Python.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
 import os
+import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +29,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 ROOT: Final = Path(__file__).parents[1]
 WHERE: Final = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
@@ -33,7 +37,8 @@ WHERE: Final = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", 
 COMMAND: Final = [sys.executable, "-c", "from discreet.cli import main; main()"]
 
 READ_LATE: Final = {"COLUMNS", "NO_COLOR", "TMPDIR", "XDG_STATE_HOME"}
-"""Variables that a child may have otherwise than the process that it is forked from: no library reads them early."""
+"""Variables that a child may have otherwise than the process that it is forked from, beside our own: no library reads
+them early."""
 
 LOADED: Final = (
     "discreet.cli.app",
@@ -46,6 +51,7 @@ LOADED: Final = (
     "discreet.ledger",
     "discreet.lrgeo.points.published",
     "discreet.metricdp",
+    "discreet.service",
     "discreet.submodular",
     "discreet.tables.frames",
     "highspy",
@@ -53,137 +59,76 @@ LOADED: Final = (
     "polars",
     "pydantic",
     "typer._adapters",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
 )
 """Modules loaded before a fork; importing them starts no thread."""
 
 
+def command(code: str = COMMAND[2], env: Mapping[str, str] = WHERE) -> list[str]:
+    """Give the beginning of a command line that runs ``CODE``: in a fork where that is the same, else by Python.
+
+    A fork begins in a millisecond, and is killed a moment after the process that stands for it.
+    """
+    different = {name for name, _ in {*env.items()} ^ {*WHERE.items()}} - READ_LATE
+    if hasattr(os, "pidfd_open") and all(name.startswith("DISCREET_") for name in different):
+        return [sys.executable, "-I", "-S", str(ROOT / "tests" / "warm_client.py"), _parent(), code]
+    return [sys.executable, "-c", code]
+
+
 def run(
-    command: Sequence[str | Path],
-    *,
+    *arguments: object,
+    code: str = COMMAND[2],
     cwd: Path | None = None,
     env: Mapping[str, str] = WHERE,
     data: bytes = b"",
     timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``[sys.executable, "-c", CODE, *ARGUMENTS]``; return its status and what it wrote, as UTF-8.
-
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        After `timeout` seconds; the process is killed.
-    """
-    words = [str(word) for word in command]
-    if _may_fork(words, env):
-        status, out, err = _parent().run(words, cwd, env, data, timeout)
-        return subprocess.CompletedProcess(words, status, out.decode(), err.decode())
-    return begin(words, cwd=cwd, env=env, data=data, timeout=timeout)
+    """Run ``python -c CODE ARGUMENTS``, as :func:`command` does; return its status and what it wrote, as UTF-8."""
+    return begin(*command(code, env), *arguments, cwd=cwd, env=env, data=data, timeout=timeout)
 
 
 def begin(
-    command: Sequence[str | Path],
-    *,
+    *words: object,
     cwd: Path | None = None,
     env: Mapping[str, str] = WHERE,
     data: bytes = b"",
     timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as :func:`run` does, in a process that is begun anew."""
-    words = [str(word) for word in command]
+    """Run a command line; return its status and what it wrote, as UTF-8."""
+    line = [str(word) for word in words]
     done = subprocess.run(
-        words, input=data, capture_output=True, cwd=cwd, env=dict(env), timeout=timeout, check=False
+        line, input=data, capture_output=True, cwd=cwd, env=dict(env), timeout=timeout, check=False
     )
-    return subprocess.CompletedProcess(
-        words, done.returncode, done.stdout.decode(), done.stderr.decode()
-    )
-
-
-def _may_fork(words: Sequence[str], env: Mapping[str, str]) -> bool:
-    """Whether a fork is the same as a process: Linux, plain code, and an environment that differs in late variables."""
-    different = {name for name, value in {*env.items()} ^ {*WHERE.items()}}
-    return (
-        sys.platform == "linux" and words[:2] == [sys.executable, "-c"] and different <= READ_LATE
-    )
-
-
-class _Parent:
-    """The process that has loaded everything, seen from the tests."""
-
-    def __init__(self) -> None:
-        self._ours, theirs = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "import warm; warm.serve()", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env={**WHERE, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
-        )
-        theirs.close()
-        self._answers = self._ours.makefile("r", encoding="utf-8")
-        atexit.register(self.close)
-
-    def run(
-        self,
-        words: list[str],
-        cwd: Path | None,
-        env: Mapping[str, str],
-        data: bytes,
-        timeout: float,
-    ) -> tuple[int, bytes, bytes]:
-        """Fork a child for a command, wait for it, and return its status and what it wrote."""
-        request = {"words": words[2:], "cwd": str(cwd or Path.cwd()), "env": dict(env)}
-        told = json.dumps(request).encode()
-        pipes = [os.pipe() for _ in range(3)]
-        (their_in, our_in), (our_out, their_out), (our_err, their_err) = pipes
-        theirs = [their_in, their_out, their_err]
-        socket.send_fds(self._ours, [len(told).to_bytes(4, "big")], theirs)
-        self._ours.sendall(told)
-        for one in theirs:
-            os.close(one)
-        child = int(self._answers.readline())
-        read: dict[int, bytes] = {}
-
-        def take(descriptor: int) -> None:
-            with os.fdopen(descriptor, "rb") as stream:
-                read[descriptor] = stream.read()
-
-        readers = [threading.Thread(target=take, args=[one]) for one in (our_out, our_err)]
-        for reader in readers:
-            reader.start()
-        late = threading.Event()
-
-        def kill() -> None:
-            late.set()
-            os.kill(child, signal.SIGKILL)
-
-        clock = threading.Timer(timeout, kill)
-        clock.start()
-        try:
-            with os.fdopen(our_in, "wb") as stream:
-                stream.write(data)
-        except BrokenPipeError:
-            pass
-        status = int(self._answers.readline())
-        clock.cancel()
-        for reader in readers:
-            reader.join()
-        if late.is_set():
-            raise subprocess.TimeoutExpired(words, timeout, read[our_out], read[our_err])
-        return status, read[our_out], read[our_err]
-
-    def close(self) -> None:
-        """End the process: it ends with its socket."""
-        self._answers.close()
-        self._ours.close()
-        self._process.wait(30)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(line, done.returncode, out, err)
 
 
 @cache
-def _parent() -> _Parent:
-    return _Parent()
+def _parent() -> str:
+    """Start the process that has loaded the libraries; return its address. It ends with this one."""
+    folder = tempfile.mkdtemp(prefix="warm-")
+    address = str(Path(folder, "socket"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import warm; warm.serve()", address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**WHERE, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
+    )
+
+    def end() -> None:
+        process.communicate()
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"loaded\n"
+    return address
 
 
 def serve() -> None:
-    """Load the libraries, and fork a child for each request; return in the process of the tests' choice, once it ends.
+    """Load the libraries, and fork for each request; return in the children alone, once the code of each has run.
 
     A request is a length of four bytes with three descriptors, and JSON; the answers are lines: the number of the
     child, and its status once it has ended.
@@ -201,39 +146,47 @@ def serve() -> None:
 
     cast("Any", cpu_target).target_context.refresh()
     gc.freeze()
-    number = int(sys.argv[1])
-    with socket.socket(fileno=number) as theirs:
-        while True:
-            length, descriptors, _, _ = socket.recv_fds(theirs, 4, 3)
-            if not length:
-                return
-            told = b""
-            while len(told) < int.from_bytes(length, "big"):
-                told += theirs.recv(1 << 16)
-            child = _fork()
-            if not child:
-                theirs.detach()
-                os.close(number)
-                break
-            theirs.sendall(b"%d\n" % child)
-            for one in descriptors:
-                os.close(one)
-            _, status = os.waitpid(child, 0)
-            theirs.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
-    _become(json.loads(told), descriptors)
+    # Polars warns of its threads, and has none before a table is read.
+    warnings.filterwarnings("ignore", message=".*fork", category=RuntimeWarning)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(sys.argv[1])
+        listener.listen()
+        os.write(1, b"loaded\n")
+        asks = listener.fileno()
+        while asks in select.select([asks, 0], [], [])[0]:
+            asked, _ = listener.accept()
+            with asked:
+                if not os.fork():
+                    listener.close()
+                    _answer(asked)
 
 
-def _fork() -> int:
-    """Fork; polars warns of its threads, and has none before a table is read."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return os.fork()
+def _answer(asked: socket.socket) -> None:
+    """Fork a child for a request, and report its end, or end it with whoever asked; the child becomes what is asked."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    length, descriptors, _, _ = socket.recv_fds(asked, 4, 3)
+    told = b""
+    while len(told) < int.from_bytes(length, "big"):
+        told += asked.recv(1 << 16) or sys.exit("the request ended")
+    child = os.fork()
+    if not child:
+        asked.close()
+        _become(json.loads(told), descriptors)
+    for one in descriptors:
+        os.close(one)
+    with contextlib.suppress(BrokenPipeError):
+        asked.sendall(b"%d\n" % child)
+        if (gone := asked.fileno()) in select.select([os.pidfd_open(child), gone], [], [])[0]:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
-    """Take the streams, the folder and the environment of a request, and run its code as the main module."""
+    """Take the streams, the folder and the environment of a request, run its code as the main module, and end."""
+    os.setpgid(0, 0)
     for place, one in enumerate(descriptors):
         os.dup2(one, place)
         os.close(one)

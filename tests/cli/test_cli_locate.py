@@ -97,7 +97,7 @@ def test_bytes_that_are_no_place_are_refused_and_not_repeated(
     """By a process of its own, whose standard input is decoded as it really is."""
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
     line = ["locate", "-", "--places-only", "--server", url, *map(str, files)]
-    done = warm.run([*warm.COMMAND, *line], data=given)
+    done = warm.run(*line, data=given)
     assert (done.returncode, done.stdout) == (2, "")
     # On a busy machine it says first that it runs.
     (said,) = (line for line in done.stderr.splitlines() if "is running" not in line)

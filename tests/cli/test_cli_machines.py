@@ -25,7 +25,7 @@ def run(
     folder: Path, *line: str, memory: int = 0, umask: int = -1
 ) -> subprocess.CompletedProcess[str]:
     if not memory and umask < 0:
-        return warm.run([*COMMAND, *line], cwd=folder)
+        return warm.run(*line, cwd=folder)
 
     def limit() -> None:
         if memory:

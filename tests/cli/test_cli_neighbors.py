@@ -9,7 +9,6 @@ import csv
 import io
 import json
 import re
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -201,7 +200,7 @@ def run(folder: Path, kind: str, entrance: str, odd: Sequence[bytes], *more: str
     code, arguments = FRAME, [kind]
     if entrance != "frame":
         code, arguments = COMMAND, COMMANDS[kind].format(table=f"table{ending}").split()
-    process = warm.run([sys.executable, "-c", code, *arguments, *more], cwd=folder)
+    process = warm.run(*arguments, *more, code=code, cwd=folder)
     assert process.returncode == 0, process.stderr
     told = process.stderr.replace("discreet: compiling, first run only\n", "").splitlines()
     made = sorted(path for path in folder.iterdir() if path.name not in before)

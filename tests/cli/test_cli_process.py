@@ -47,10 +47,8 @@ def start(
 
     The process of the command is a fork where that is the same.
     """
-    words = [*code, *map(str, arguments)]
-    if code is COMMAND:
-        return warm.run(words, cwd=cwd, env={**WHERE, **where})
-    return warm.begin(words, cwd=cwd, env={**WHERE, **where})
+    line = warm.command(env={**WHERE, **where}) if code is COMMAND else code
+    return warm.begin(*line, *arguments, cwd=cwd, env={**WHERE, **where})
 
 
 def test_a_command_s_output_is_the_next_command_s_input(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.problem import Categorical, Taxonomy
 from discreet.tables.taxonomies import read_taxonomy
-from warm import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +163,7 @@ def run_command(line: list[str], capsys: Any) -> tuple[int, str, str]:
     from discreet.cli.app import run
 
     if capsys is None:
-        made = warm.run([*COMMAND, *line])
+        made = warm.run(*line)
         return made.returncode, made.stdout, made.stderr
     capsys.readouterr()
     status = run(line)
@@ -279,11 +278,13 @@ class Studio:
 @contextmanager
 def studio_process() -> Iterator[Studio]:
     """Start a studio, and end it."""
-    command = [*COMMAND, "studio", "--no-browser", "--json", "--port", "0"]
+    command = [*warm.command(), "studio", "--no-browser", "--json", "--port", "0"]
     with (
         TemporaryDirectory() as folder,
         # Releases are kept in the folder where a studio was started.
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, cwd=folder, env=warm.WHERE
+        ) as process,
     ):
         try:
             assert process.stdout
