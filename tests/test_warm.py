@@ -20,6 +20,7 @@ CODES = {
     "an error": "raise ValueError('odd')",
     "an interrupt": "raise KeyboardInterrupt",
     "a signal": "import os; os.kill(os.getpid(), 15)",
+    "a kill": "import os; os.kill(os.getpid(), 9)",
     "streams": "import sys; print(sys.stdin.read(), sys.stdout.isatty(), sys.stderr.encoding)",
     "letters": "print('caf\\u00e9', file=__import__('sys').stderr)",
     "arguments": "import os, sys; print(sys.argv, os.getcwd(), os.environ['COLUMNS'])",

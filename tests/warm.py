@@ -169,14 +169,20 @@ def _answer(asked: socket.socket) -> None:
     told = b""
     while len(told) < int.from_bytes(length, "big"):
         told += asked.recv(1 << 16) or sys.exit("the request ended")
+    ours, theirs = os.pipe()
     child = os.fork()
     if not child:
         asked.close()
-        _become(json.loads(told), descriptors)
-    for one in descriptors:
+        os.close(theirs)
+        if os.read(ours, 1):
+            os.close(ours)
+            _become(json.loads(told), descriptors)
+        os._exit(1)
+    for one in (*descriptors, ours):
         os.close(one)
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(ConnectionError):
         asked.sendall(b"%d\n" % child)
+        os.write(theirs, asked.recv(1))
         if (gone := asked.fileno()) in select.select([os.pidfd_open(child), gone], [], [])[0]:
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)

@@ -24,9 +24,12 @@ def main() -> None:
         child = int(answers.readline())
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda one, _: os.kill(child, one))
+        # From now on signals reach the fork, which waits for this.
+        server.sendall(b"!")
         status = int(answers.readline())
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 
