@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import stat
@@ -46,8 +47,9 @@ def run(
 
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:
-    """Give the one line that says why a command ended, without the line that says that it runs."""
-    lines = [line for line in done.stderr.splitlines() if "Ctrl-C ends it" not in line]
+    """Give the one line that says why a command ended, without what a slow machine shows: that it runs, and how far."""
+    on_its_way = re.compile(r"discreet: (\w+ is running; Ctrl-C ends it|[\d.e-]+ s, \w+)")
+    lines = [line for line in done.stderr.splitlines() if not on_its_way.fullmatch(line)]
     assert len(lines) == 1, done.stderr
     return lines[0]
 
