@@ -8,6 +8,9 @@ WORKERS ?= auto
 # Bytecode is kept: hundreds of processes would compile the same sources, and each worker rewrite all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Each worker has a core: threads of BLAS would wait in loops for each other, for a sixth of the time of numeric tests.
+kernels unit coverage: export OPENBLAS_NUM_THREADS := 1
+
 .PHONY: help announce demo test lint types kernels unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"

@@ -20,9 +20,13 @@ def few_of(count: int, cases: Iterable[Any]) -> list[Any]:
     ]
 
 
-def each_once(*axes: Iterable[Any]) -> list[Any]:
-    """Combine values; a usual run has each value of each axis once or more, and slow ones have every combination."""
+def each_once(*axes: Iterable[Any], usual: int = 0) -> list[Any]:
+    """Combine values; a usual run has each value of each axis once or more, and slow ones have every combination.
+
+    A usual run with fewer combinations than values of the longest axis has so many of them.
+    """
     listed = [list(axis) for axis in axes]
     longest = max(map(len, listed))
-    usual = [tuple(axis[at % len(axis)] for axis in listed) for at in range(longest)]
-    return few_of(longest, [*usual, *(one for one in product(*listed) if one not in usual)])
+    first = [tuple(axis[at % len(axis)] for axis in listed) for at in range(longest)]
+    rest = [one for one in product(*listed) if one not in first]
+    return few_of(usual or longest, [*first, *rest])

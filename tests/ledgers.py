@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -13,6 +11,7 @@ from typing import Literal
 from discreet.core.guarantee import PureDP
 from discreet.ledger import Ledger
 from discreet.ledger.lines import LedgerLine, chain
+from warm import WHERE, command
 
 ROOT = Path(__file__).parents[1]
 PERSON: Literal["add-remove-person"] = "add-remove-person"
@@ -35,10 +34,9 @@ def names_in(folder: Path) -> list[str]:
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    where = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", code, *(str(argument) for argument in arguments)]
+    line = [*command(code), *(str(argument) for argument in arguments)]
     return subprocess.Popen(
-        command, env=where, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        line, env=WHERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 

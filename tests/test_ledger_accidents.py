@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import warm
 from discreet.core.guarantee import PureDP
 from discreet.ledger import Ledger
 
@@ -62,7 +63,10 @@ def run(
     umask: int = -1,
     **places: str | None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command in a folder; a place of `None` is not set."""
+    """Run the command in a folder, as a fork where that is the same; a place of `None` is not set."""
+    if code == COMMAND and not before and not places:
+        masked = f"import os; os.umask({umask}); {COMMAND}" if umask >= 0 else COMMAND
+        return warm.run(*arguments, code=masked, cwd=folder)
     given = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1", **places}
     return subprocess.run(
         [*before, sys.executable, "-c", code, *arguments],

@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from cli.test_cli_process import COMMAND, WHERE
 from discreet.artefact import load_anonymous, save_anonymous
 from discreet.artefact import placing as placing_module
 from discreet.artefact.sidecar import interruption_of, kind_of, read_meta, sidecar_of, table_content
@@ -27,6 +26,7 @@ from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric
 from discreet.tables.rooms import PREFIX, remove_left_behind
 from kanonymity.tables import anonymize_kept as anonymize
+from warm import COMMAND, WHERE
 
 if TYPE_CHECKING:
     from discreet.core.outcome import Anonymization

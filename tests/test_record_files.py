@@ -90,7 +90,7 @@ def told(data: GroupSizes) -> Any:
     )
 
 
-@pytest.mark.parametrize("seed", few_of(3, [2, 3, 4, 0, 1, 5, 6, 7]))
+@pytest.mark.parametrize("seed", few_of(2, [2, 3, 4, 0, 1, 5, 6, 7]))
 def test_units_that_lie_in_several_parts_are_counted_once(tmp_path: Path, seed: int) -> None:
     table = people(seed, text=seed % 2 == 0)
     suffix = ".csv" if seed % 4 == 3 else ".parquet"

@@ -15,13 +15,14 @@ import pytest
 from cli.commands import say
 from cli.hostile import on_mars, swollen
 from cli.test_cli_canary import BIRD, COMMANDS, PLAIN
-from cli.test_cli_process import COMMAND, start
+from cli.test_cli_process import start
 from discreet.cli import design
 from discreet.cli.app import run
 from discreet.core.errors import InvalidProblemError
 from discreet.tables import parsing
 from discreet.tables.parsing import ReadOutcome
 from discreet.tables.sizes import refuse_killers
+from warm import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable

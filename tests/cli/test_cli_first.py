@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from cli.commands import say
 from cli.test_cli_process import start
 from discreet.cli import doctor as cli_doctor
@@ -44,12 +44,12 @@ def test_each_first_command_works_on_files_that_a_command_made(
 def test_the_first_server_answers(made: Path) -> None:
     line = FIRST[-1].replace("8080", "0")
     process = subprocess.Popen(
-        [sys.executable, "-m", "discreet", *line.split()],
+        [*warm.command(), *line.split()],
         cwd=made,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        env=warm.WHERE,
     )
     try:
         assert process.stdout is not None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.commands import say
-from cli.test_cli_process import COMMAND, WHERE, start
+from cli.test_cli_process import start
 from discreet.cli.commands import OWN, command_named
 from discreet.cli.output import Status
 from discreet.core.moved import INSTALL
@@ -19,6 +19,7 @@ from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.kanonymity.methods import METHODS as TABLE_METHODS
 from discreet.metricdp.methods import METHODS as CHANNELS
 from discreet.submodular.methods import METHODS as CHOICE_METHODS
+from warm import COMMAND, WHERE
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 import threading
 from concurrent.futures import Future
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import warm
 from cli.commands import say
 from discreet.artefact import save_mechanism
 from discreet.cli.locate import read_place
@@ -97,27 +96,13 @@ def test_bytes_that_are_no_place_are_refused_and_not_repeated(
 ) -> None:
     """By a process of its own, whose standard input is decoded as it really is."""
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c", "--max-epsilon", "2/km"]
-    command = [
-        sys.executable,
-        "-c",
-        "from discreet.cli import main; main()",
-        "locate",
-        "-",
-        "--places-only",
-    ]
-    done = subprocess.run(
-        [*command, "--server", url, *map(str, files)],
-        input=given,
-        capture_output=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
-    )
-    assert (done.returncode, done.stdout) == (2, b"")
+    line = ["locate", "-", "--places-only", "--server", url, *map(str, files)]
+    done = warm.run(*line, data=given)
+    assert (done.returncode, done.stdout) == (2, "")
     # On a busy machine it says first that it runs.
-    (said,) = (line for line in done.stderr.splitlines() if b"is running" not in line)
-    assert said.startswith(b"discreet: PLACE: expected two numbers")
-    assert b"8934" not in done.stderr
+    (said,) = (line for line in done.stderr.splitlines() if "is running" not in line)
+    assert said.startswith("discreet: PLACE: expected two numbers")
+    assert "8934" not in done.stderr
     assert not (tmp_path / "s").exists()
 
 

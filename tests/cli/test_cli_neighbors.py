@@ -8,10 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+import warm
 from discreet.core.guarantee import PureDP
 from discreet.ledger import Ledger
 
@@ -202,15 +200,7 @@ def run(folder: Path, kind: str, entrance: str, odd: Sequence[bytes], *more: str
     code, arguments = FRAME, [kind]
     if entrance != "frame":
         code, arguments = COMMAND, COMMANDS[kind].format(table=f"table{ending}").split()
-    process = subprocess.run(
-        [sys.executable, "-c", code, *arguments, *more],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    process = warm.run(*arguments, *more, code=code, cwd=folder)
     assert process.returncode == 0, process.stderr
     told = process.stderr.replace("discreet: compiling, first run only\n", "").splitlines()
     made = sorted(path for path in folder.iterdir() if path.name not in before)

@@ -16,13 +16,13 @@ import pytest
 
 import discreet.cli
 from cli.commands import say
-from cli.test_cli_process import COMMAND, WHERE
 from discreet.artefact.placing import put_file
 from discreet.cli import output
 from discreet.cli.files import check_outputs
 from discreet.cli.options import JsonOption
 from discreet.core.errors import InvalidProblemError
 from discreet.report import Chapter, write_report
+from warm import COMMAND, WHERE
 
 BASH = shutil.which("bash") or "bash"
 DESIGN = ["design", "places.csv", "--x", "x", "--y", "y", "--unit", "km", "--epsilon", "1", "-q"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import discreet.cli
+import warm
 from cli.commands import say
 from discreet.artefact.judging import JUDGES
 from discreet.cli import demo
@@ -32,28 +32,23 @@ from discreet.core.lazy import registered
 from discreet.core.progress import Progress
 from discreet.evaluate.registry import ATTACKS, AUDITS, FRONTIERS
 from discreet.metricdp.methods import METHODS
+from warm import COMMAND, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
-WHERE = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
 
 
 def start(
     *arguments: object, code: Sequence[str] = COMMAND, cwd: Path | None = None, **where: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command, or other code, in a process of its own, with `where` in its environment."""
-    return subprocess.run(
-        [*code, *(str(argument) for argument in arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**WHERE, **where},
-        timeout=120,
-    )
+    """Run the command in a process of its own, with `where` in its environment; other code in one that is begun anew.
+
+    The process of the command is a fork where that is the same.
+    """
+    line = warm.command(env={**WHERE, **where}) if code is COMMAND else code
+    return warm.begin(*line, *arguments, cwd=cwd, env={**WHERE, **where})
 
 
 def test_a_command_s_output_is_the_next_command_s_input(tmp_path: Path) -> None:

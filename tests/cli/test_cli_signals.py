@@ -15,11 +15,12 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from cli.test_cli_process import WHERE, start
+from cli.test_cli_process import start
 from discreet.cli import signals
 from discreet.cli.app import run
 from discreet.cli.output import Status
 from discreet.tables.rooms import PREFIX
+from warm import WHERE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

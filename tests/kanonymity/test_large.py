@@ -611,8 +611,9 @@ def files_of_at_most(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, former)
 
 
-@pytest.mark.parametrize("kind", ["route", "finish", "publish", "count"])
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize(
+    ("kind", "suffix"), each_once(["route", "finish", "publish", "count"], [".parquet", ".csv"])
+)
 def test_a_full_disk_is_no_fault_of_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, suffix: str
 ) -> None:

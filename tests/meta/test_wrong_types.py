@@ -55,17 +55,23 @@ SLOW_WITHOUT_COMPILER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.jit] if name in SLOW_WITHOUT_COMPILER else [])
-        for name in NAMES
-    ],
-)
-def test_wrong_types_are_refused_in_a_sentence(name: str) -> None:
+MANY = {"anonymize", "audit", "counts", "hierarchy.contingency.plan"}
+"""Functions whose hundreds of wrong calls take seconds: a usual run makes a third of them."""
+
+
+def steps(name: str) -> Iterator[Any]:
+    """Give a function and its step, in a usual run and in a slow one."""
+    compiled = [pytest.mark.jit] if name in SLOW_WITHOUT_COMPILER else []
+    yield pytest.param(name, 3 if name in MANY else 1, marks=compiled)
+    if name in MANY:
+        yield pytest.param(name, 1, marks=[*compiled, pytest.mark.slow])
+
+
+@pytest.mark.parametrize(("name", "step"), [case for name in NAMES for case in steps(name)])
+def test_wrong_types_are_refused_in_a_sentence(name: str, step: int) -> None:
     call = calls()[name]
     call.function(**call.given)
-    assert failures(call) == []
+    assert failures(call, step) == []
 
 
 def test_a_function_that_fails_within_is_noticed() -> None:

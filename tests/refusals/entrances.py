@@ -7,7 +7,6 @@ import io
 import json
 import re
 import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import polars as pl
 
+import warm
 from discreet import KAnonymity
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.kanonymity import anonymize
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from refusals.cases import Case
 
 Row = tuple[str, ...]
-COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 REFUSED, PUBLISHED = True, False
 
 
@@ -164,10 +163,7 @@ def run_command(line: list[str], capsys: Any) -> tuple[int, str, str]:
     from discreet.cli.app import run
 
     if capsys is None:
-        command = [*COMMAND, *line]
-        made = subprocess.run(
-            command, capture_output=True, check=False, text=True, encoding="utf-8"
-        )
+        made = warm.run(*line)
         return made.returncode, made.stdout, made.stderr
     capsys.readouterr()
     status = run(line)
@@ -282,11 +278,13 @@ class Studio:
 @contextmanager
 def studio_process() -> Iterator[Studio]:
     """Start a studio, and end it."""
-    command = [*COMMAND, "studio", "--no-browser", "--json", "--port", "0"]
+    command = [*warm.command(), "studio", "--no-browser", "--json", "--port", "0"]
     with (
         TemporaryDirectory() as folder,
         # Releases are kept in the folder where a studio was started.
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, cwd=folder, env=warm.WHERE
+        ) as process,
     ):
         try:
             assert process.stdout

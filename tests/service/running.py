@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import functools
 import json
-import os
 import resource
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +21,7 @@ from discreet.lrgeo import Mechanism, Region, design
 from discreet.service import create_app
 from discreet.service.asking import Server
 from discreet.web import bind
+from warm import COMMAND, WHERE, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,16 +85,18 @@ def started(
     """Publish a stored mechanism in a process of its own, which may open so many files; give it and its port."""
     line = ["serve", "--mechanism", str(stored), "--port", str(port), "--json", *options]
 
+    where = {**WHERE, **environment}
+
     def limit() -> None:
         if files:
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
     process = subprocess.Popen(
-        [sys.executable, "-c", "from discreet.cli import main; main()", *line],
+        [*(COMMAND if files else command(env=where)), *line],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
+        env=where,
         preexec_fn=limit,  # noqa: PLW1509 - no other thread of the test holds a lock
     )
     assert process.stdout is not None

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future
@@ -24,17 +22,12 @@ from discreet.service import Client
 from discreet.service.asking import Server
 from discreet.web import bind, connections, serve
 from service.running import in_thread, sound_app
+from warm import COMMAND, WHERE, command, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
-WHERE = {
-    **os.environ,
-    "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}",
-    "OPENBLAS_NUM_THREADS": "1",
-}
 HERE, THERE = (41.8934, 12.4851), (41.9041, 12.5012)
 
 
@@ -51,9 +44,9 @@ def processes() -> Iterator[list[subprocess.Popen[str]]]:
 def start(
     processes: list[subprocess.Popen[str]], *arguments: object, code: list[str] = COMMAND
 ) -> subprocess.Popen[str]:
-    command = [*code, *(str(argument) for argument in arguments)]
+    line = [*code, *(str(argument) for argument in arguments)]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=WHERE)
+    process = subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, env=WHERE)
     processes.append(process)
     return process
 
@@ -86,16 +79,8 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     url = url_of(first)
     state, cache = files(tmp_path)
     options = ["--state", str(state), "--cache", str(cache)]
-    command = [*COMMAND, "locate", "-", "--places-only", "--server", url, "--json", "--wait", "300"]
-    done = subprocess.run(
-        [*command, "--epoch", str(YEAR.seconds), *options],
-        input="41.8986 12.4869\n",
-        capture_output=True,
-        text=True,
-        env=WHERE,
-        check=False,
-        timeout=300,
-    )
+    line = f"locate - --places-only --server {url} --json --wait 300 --epoch {YEAR.seconds}"
+    done = run(*line.split(), *options, data=b"41.8986 12.4869\n")
     assert done.returncode == 0, done.stderr
     assert "the server chose epsilon: 2 per km" in done.stderr
     told = json.loads(done.stdout)
@@ -123,9 +108,8 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     ):
         client.locate((41.8926, 12.4909))
     assert (tmp_path / "state.json").read_bytes() == ledger
-    second = start(
-        processes, "serve", "--mechanism", kept, "--port", url.rpartition(":")[2], "--json"
-    )
+    line = f"serve --mechanism {kept} --port {url.rpartition(':')[2]} --json"
+    second = start(processes, *line.split(), code=command())
     with Client(
         Server(url, patience=300),
         epochs=YEAR,
@@ -261,7 +245,7 @@ def test_a_full_disk_costs_the_log_and_neither_the_service_nor_its_status() -> N
     options = ("--port", "0", "--json", "--log", "json", "--drain", "0")
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         process = subprocess.Popen(
-            [*COMMAND, "serve", *region, *options],
+            [*command(), "serve", *region, *options],
             stdout=subprocess.PIPE,
             stderr=full,
             text=True,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Self
 
 import httpx
+
+from warm import WHERE, command
 
 RUN = "import sys; from discreet.cli.app import run; sys.exit(run(sys.argv[1:]))"
 
@@ -19,12 +20,14 @@ TABLE = "age,ill\n" + "".join(f"{20 + i % 40},Schmidt\n" for i in range(200))
 class Studio:
     """The command in a process of its own, with a page that has a table."""
 
-    def __init__(self, temporary: Path) -> None:
-        places = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
+    def __init__(self, temporary: Path, *, anew: bool = False) -> None:
+        """Start it, in a process that is begun anew where it will be killed."""
+        places = {**WHERE, "TMPDIR": str(temporary)}
         self.ledger = temporary.with_name(f"{temporary.name}-ledger.db")
         options = ["studio", "--no-browser", "--ledger", str(self.ledger)]
+        begins = [sys.executable, "-c", RUN] if anew else command(RUN, places)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", RUN, *options], stdout=subprocess.PIPE, text=True, env=places
+            [*begins, *options], stdout=subprocess.PIPE, text=True, env=places
         )
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()

@@ -48,7 +48,7 @@ ROLES = {
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    with opened() as made:
+    with opened(anew=True) as made:
         yield made
 
 

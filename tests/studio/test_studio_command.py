@@ -49,7 +49,7 @@ def test_it_serves_and_leaves_nothing(tmp_path: Path, number: str) -> None:
 def test_what_a_killed_studio_left_is_removed_by_the_next_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with Studio(tmp_path) as killed:
+    with Studio(tmp_path, anew=True) as killed:
         killed.load()
         killed.process.kill()
         killed.process.wait(60)

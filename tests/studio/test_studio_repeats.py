@@ -136,7 +136,7 @@ LAYOUT = {
 def test_sixteen_posts_are_one_charge_and_a_killed_studio_leaves_no_table(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    with Studio(temporary) as studio:
+    with Studio(temporary, anew=True) as studio:
         Ledger.create(studio.ledger, "people", PureDP(9, neighbors="add-remove-person"))
         released = studio.ledger.with_name("discreet-released")
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import resource
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future
@@ -21,6 +18,7 @@ import httpx
 import psutil  # type: ignore[import-untyped] # it has no types
 import pytest
 
+import warm
 from discreet.artefact import save_mechanism
 from discreet.core.errors import InvalidProblemError
 from discreet.web import Limits, bind, connections, serve
@@ -269,14 +267,7 @@ def test_too_few_descriptors_are_said_at_start(stored: Path) -> None:
         "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (70, 70));"
         "from discreet.cli import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *line],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        check=False,
-        timeout=120,
-    )
+    done = warm.run(*line, code=code)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "limit of open files: expected 80 or more: `ulimit -n 1024` before it" in done.stderr
 
@@ -312,14 +303,7 @@ def test_every_line_of_a_log_for_programs_is_json(stored: Path) -> None:
 )
 def test_the_reason_of_an_end_is_json_too(options: list[str], environment: dict[str, str]) -> None:
     line = ["serve", "--grid", "3x3", "--cell", "1", "--epsilon", "much", *options]
-    done = subprocess.run(
-        [sys.executable, "-c", "from discreet.cli import main; main()", *line],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
-        check=False,
-        timeout=120,
-    )
+    done = warm.run(*line, env={**warm.WHERE, **environment})
     assert done.returncode == 2
     (only,) = done.stderr.splitlines()
     assert json.loads(only)["error"]["argument"] == "--epsilon"
