@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.core.spaces.adjacency import compress_rows as compress_rows  # noqa: PLC0414 - mend imports it
-from discreet.core.threads import run_pieces as run_pieces  # noqa: PLC0414 - tiles imports it
-from discreet.core.threads import thread_pool as thread_pool  # noqa: PLC0414 - tiles imports it
+from discreet.core.threads import run_pieces, thread_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,12 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.metricdp.bounds.closure import (
-    ALL_SWEEPS,
-    close_columns,
-    close_over_all_pairs,
-    compress_rows,
-)
+from discreet.core.spaces.adjacency import compress_rows
+from discreet.metricdp.bounds.closure import ALL_SWEEPS, close_columns, close_over_all_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

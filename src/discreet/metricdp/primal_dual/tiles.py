@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.core.threads import run_pieces, thread_pool
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.bounds.closure import run_pieces, thread_pool
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
     LEAST_ENTRY,
