@@ -61,9 +61,6 @@ _MAX_SCALED_SHARE, _MAX_SCALED_NATS_PER_STEP, _MAX_SCALED_NATS = 0.5, 0.4, 15.0
 Scaling magnifies the rounding errors of multipliers far from home: 1,000 points on lines after 800 steps had bounds of
 1.14 with at most 40 nats in all, 1.276 with 25 and 1.278 with 15."""
 
-_LEAST_SUM_IN_TILES = 1e-6
-"""Least sum of a secret's variables as a divisor: with less it reports from outside of its tiles."""
-
 
 class Tuning(NamedTuple):
     """Limits on memory, on the arcs that are added to a tile, and on the multipliers of the bound."""
@@ -82,6 +79,8 @@ class Tuning(NamedTuple):
     raised_share: float = 0.8
     """Share of the loss added by raising a tile's columns that the arcs added to its reports account for: 225 words,
     epsilon 2, had a gap of .64 % after 5 CPU seconds with .8, and of .80 % with .95; November 2026."""
+    least_sum: float = 1e-6
+    """Least sum of a secret's variables as a divisor: with less it reports from outside of its tiles."""
     pairs_per_block: int = 1 << 22
     """Pairs of a secret and a report in a block, to bound memory."""
 
@@ -526,7 +525,7 @@ class Plan:
             for of_sums, of_loss, table in zip(sums, loss, (iterate, raised), strict=True):
                 of_sums[tile.secrets] += table.sum(axis=1)
                 of_loss[tile.secrets] += (tile.cost * table).sum(axis=1)
-        before, after = (loss / np.maximum(sums, _LEAST_SUM_IN_TILES)).sum(axis=1).tolist()
+        before, after = (loss / np.maximum(sums, TUNING.least_sum)).sum(axis=1).tolist()
         return before, after
 
     def _typical_costs(self) -> NDArray[np.float64]:

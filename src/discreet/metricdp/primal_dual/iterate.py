@@ -12,9 +12,6 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MAX_CHANGE_OF_WEIGHT = 100.0
-"""Limit on the primal weight after it is balanced, in units of that of the start, and on the inverse."""
-
 _SUFFICIENT_DECAY, _NECESSARY_DECAY, _MAX_SHARE_OF_STEPS = 0.2, 0.8, 0.36
 """Factors of the step length since the last restart that trigger a restart at once, or if steps grow again, and share
 of all steps that triggers one: the usual values of restarted first-order methods."""
@@ -108,12 +105,18 @@ def is_restart_due(count: int, age: int, size: float, first: float, last: float)
 
 
 def balance_weight(
-    weight: float, primal: float, dual: float, *, first: float, power: float = 0.5
+    weight: float,
+    primal: float,
+    dual: float,
+    *,
+    first: float,
+    power: float = 0.5,
+    most: float = 100.0,
 ) -> float:
     """Return the next primal weight from the residuals of the channel and of the bound, in the same unit.
 
     It grows if `primal` is larger than `dual`, by their ratio to the `power` and a factor of at most ``1 / power``,
-    falls likewise, and stays within a factor of the `first` one.
+    falls likewise, and stays within a factor of `most` of the `first` one.
 
     Examples
     --------
@@ -122,9 +125,7 @@ def balance_weight(
     """
     ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
     factor: float = min(max(ratio**power, power), 1 / power)
-    return float(
-        min(max(weight * factor, first / _MAX_CHANGE_OF_WEIGHT), first * _MAX_CHANGE_OF_WEIGHT)
-    )
+    return float(min(max(weight * factor, first / most), first * most))
 
 
 def follows_distance(
