@@ -125,7 +125,8 @@ def balance_weight(
     """
     ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
     factor: float = min(max(ratio**power, power), 1 / power)
-    return float(min(max(weight * factor, first / most), first * most))
+    at_least = max(weight * factor, first / most)
+    return float(min(at_least, first * most))
 
 
 def follows_distance(

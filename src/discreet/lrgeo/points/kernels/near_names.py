@@ -104,12 +104,14 @@ def add_losses(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             away[:count] = 0.0
             # Slices, so that indices are known to count from the front.
             for k in range(len(named)):
-                at, names = places[p, k], named[k, begun : begun + count]
+                at = places[p, k]
+                names = named[k, begun : begun + count]
                 for r in range(count):
                     away[r] += (at - names[r]) ** 2
             for r in range(count):
                 away[r] = math.sqrt(away[r])
-            before, stops = upto[0], ends[begun : begun + count]
+            stops = ends[begun : begun + count]
+            before = upto[0]
             for r in range(count):
                 after = upto[min(stops[r] - y, tall)]
                 loss += (after - before) * away[r]
