@@ -109,6 +109,10 @@ class _Tuning(NamedTuple):
     overtime_seconds: float = 1.0
     """Seconds beyond the limit within which an offer has to end."""
 
+    spare_time_for_offer: float = 1.25
+    """Time of an offer that is put off, in units of its forecast: steps may take longer until then. Without it a run
+    on a machine with other work ended without a channel."""
+
     merging_share_of_gap: float = 0.1
     """Limit on the loss added by merging reports before mending, as a share of the gap."""
 
@@ -395,6 +399,8 @@ class _Run:
         """Forecast whether an offer at step `at`, or now, ends in time: from the last one, the last look and steps."""
         wait = max(at - self.state.count, 0) * self.step_seconds + (self.look_seconds if at else 0)
         seconds = max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
+        if at:
+            seconds *= _TUNING.spare_time_for_offer
         return clock() + wait + seconds < self.stop + _TUNING.overtime_seconds
 
     def _polish(self, upper: float) -> None:
