@@ -39,6 +39,7 @@ LONG = [
     ["hierarchy_tables.py"],
     ["hierarchy_blocks.py"],
     ["hierarchy_records.py"],
+    ["hierarchy_workloads.py", "--groups", "12"],
     ["lrgeo_design.py"],
     ["lrgeo_design.py", "--points", "--full"],
     ["lrgeo_published.py"],

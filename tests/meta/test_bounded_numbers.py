@@ -57,7 +57,7 @@ NUMBERS = {
     "kanonymity/risk.py": {"rank[1]"},
     "metricdp/minimax.py": {"weight", "lower"},
     "metricdp/methods/baselines.py": {"cost"},
-    "metricdp/bounds/repair.py": {"f'{least:.0e}'", "least", "slack"},
+    "metricdp/bounds/repair.py": {"f'{delta:.0e}'", "least", "slack"},
     "metricdp/verify.py": {"sum((min(row) for row in rows))"},
     "report/location.py": {"own.reach"},
     "report/maps.py": {"m"},

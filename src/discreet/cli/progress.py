@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -55,12 +55,15 @@ def _status_lines(
                         put(pace(replace(latest, elapsed=latest.elapsed + clock() - since)))
 
     thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
+    # Without memory for one more thread nothing is told again.
+    with suppress(RuntimeError):
+        thread.start()
     try:
         yield show
     finally:
         end.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 @contextmanager
