@@ -155,10 +155,10 @@ def best_frame(
 
 
 def _unused(program: Program) -> NDArray[np.bool_]:
-    """Which kinds of regions get no share, ``(kinds,)``: those without a weight, but where they may help others.
+    """Return which kinds of regions get no share, ``(kinds,)``: most of those without a weight.
 
-    With Gaussian noise, counts of regions that nobody asks for can lower the largest error of others. One that is
-    divided into a single region has the same counts as this.
+    With Gaussian noise and a loss that is a largest error, counts of a region without a weight may lower the errors of
+    other regions, so that it may have a share. A region with a single region below it may not: both have equal counts.
     """
     kinds = program.kinds
     below = np.bincount(kinds.parents[1:], kinds.each[1:], minlength=len(kinds.parents))

@@ -111,9 +111,11 @@ def add_losses(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             for r in range(count):
                 away[r] = math.sqrt(away[r])
             stops = ends[begun : begun + count]
-            before = upto[0]
+            # A sum for each row: the rounding error of one sum grows with the number of its terms.
+            of_row, before = 0.0, upto[0]
             for r in range(count):
                 after = upto[min(stops[r] - y, tall)]
-                loss += (after - before) * away[r]
+                of_row += (after - before) * away[r]
                 before = after
+            loss += of_row
         out[p, 0], out[p, 1] = inside, loss
