@@ -278,6 +278,48 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     assert plan.lower_bound(state) <= state.best * (1 + 1e-9)
 
 
+def test_raising_along_arcs_requires_what_each_arc_says() -> None:
+    part = whole_part(far_apart(), 3)
+    plan = plan_of(part)
+    state = plan.state(1)
+    for _ in range(2):
+        for _ in range(15):
+            state.advance(None)
+        plan.grow(state, None)
+    for tile in state.tiles:
+        assert isinstance(tile, ArcTile)
+        expected = tile.matrix()
+        for k, (first, last) in enumerate(pairwise(tile.first)):
+            for arc in range(first, last):
+                i, j = tile.source[arc], tile.target[arc]
+                expected[j, k] = max(expected[j, k], tile.shrink[arc] * tile.matrix()[i, k])
+        assert tile.raised() == pytest.approx(expected, rel=1e-6)
+        assert (tile.raised() > tile.matrix() * 1.01).any()
+    before, after = plan.losses()
+    assert 0 < before < after
+
+
+def test_prices_need_no_point() -> None:
+    for part in (whole_part(far_apart(), 3), whole_part(stated(1), 1)):
+        lists = []
+        for drops in (False, True):
+            plan = plan_of(part)
+            state = plan.state(1)
+            for _ in range(40):
+                state.advance(None)
+            state.update_best(None)
+            if drops:
+                state.drop_points()
+            listed = plan.list_multipliers(
+                state, 1e-12, np.arange(part.n), np.arange(part.n_reports)
+            )
+            lists.append(listed)
+        assert len(lists[0]) > 0
+        for name in ("report", "source", "target", "value"):
+            one, other = (getattr(listed, name).tolist() for listed in lists)
+            assert one == other
+
+
 def test_steps_on_arcs_are_the_same_compiled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     part = whole_part(far_apart(), 3)
     points, raised = [], []

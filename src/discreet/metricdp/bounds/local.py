@@ -28,7 +28,6 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import induced_graph
 from discreet.metricdp.primal_dual.arcs import ArcTile
-from discreet.metricdp.primal_dual.mend import raise_columns
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:
@@ -517,12 +516,11 @@ class Plan:
 
         In the unit of the costs. The time of a few steps.
         """
-        tiles = [tile for tile in self.tiles if isinstance(tile, Tile)]
         sums, loss = np.zeros((2, 2, self.graph.n))
-        for tile in tiles:
-            iterate = tile.matrix()
-            raised = raise_columns(iterate.copy(), tile.edges, -np.log(tile.shrink))
-            for of_sums, of_loss, table in zip(sums, loss, (iterate, raised), strict=True):
+        for tile in self.tiles:
+            for of_sums, of_loss, table in zip(
+                sums, loss, (tile.matrix(), tile.raised()), strict=True
+            ):
                 of_sums[tile.secrets] += table.sum(axis=1)
                 of_loss[tile.secrets] += (tile.cost * table).sum(axis=1)
         before, after = (loss / np.maximum(sums, TUNING.least_sum)).sum(axis=1).tolist()

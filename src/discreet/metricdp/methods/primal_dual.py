@@ -355,12 +355,14 @@ class _Run:
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
         loss = float((near.losses(matrix) / sums).sum())
         # If the raised channel is what is mended, it takes the place of the iterate.
+        # Steps can mend violations of the arcs that they have, and no others.
+        own = self.plan.losses() if self.plan.stars else None
         raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy(), sums)
         added = max(float(near.losses(raised).sum()) - loss, 0.0)
         if self.over_all_pairs:
             matrix = raised
         del raised
-        state.balance(added, state.dual_objective() - level)
+        state.balance(own[1] - own[0] if own else added, state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
@@ -496,6 +498,9 @@ class _Run:
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
         if offer is None:
             return self._candidate(self._pop_channel()) if close else None
+        if clock() >= self.stop:
+            # No step follows, and repair, bound and verification need memory.
+            self.state.drop_points()
         if offer(self._candidate(self._pop_channel())):
             return self._candidate(None)
         if close:

@@ -166,6 +166,15 @@ class ArcTile(TileState):
         """Return the channel of the iterate, ``(n, k)``."""
         return self.table().T.astype(np.float64)
 
+    def raised(self) -> NDArray[np.float64]:
+        """Return the channel of the iterate after one round of raising along its arcs, ``(n, k)``. Linear."""
+        table = self.table()
+        row = np.repeat(np.arange(len(table)) * len(self.cost), np.diff(self.first))
+        entries = table.ravel()
+        required = self.shrink * entries[row + self.source]
+        np.maximum.at(entries, row + self.target, required)
+        return table.T.astype(np.float64)
+
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
         """Take one step at the row prices `y` ``(n,)``, in place; sets `sums`, the row sums, and `moved`.
 

@@ -26,13 +26,19 @@ _ROW_BYTES = 4 * REPORTS_PER_BLOCK
 
 
 class TileState:
-    """Point and anchor of the steps on some reports: variables ``X``, multipliers ``L``, reduced costs ``G``."""
+    """Point and anchor of the steps on some reports: variables ``X``, multipliers ``L``, reduced costs ``G``.
+
+    ``S`` has the scales of the variables and ``W`` their scaled costs.
+    """
 
     X: NDArray[np.float32]
     X0: NDArray[np.float32]
     L: NDArray[np.float32]
     L0: NDArray[np.float32]
     G: NDArray[np.float32]
+    S: NDArray[np.float32]
+    W: NDArray[np.float32]
+    cost: NDArray[np.float64]
     best_multipliers: NDArray[np.float32]
     """Those of the best bound, none if they are not needed; how they are stored is up to the tile."""
 
@@ -47,6 +53,12 @@ class TileState:
     def drop_best(self) -> None:
         """Free the memory of the best multipliers."""
         self.best_multipliers = np.zeros_like(self.L[:0])
+
+    def drop_point(self) -> None:
+        """Free the memory of point, anchor and costs: no more steps can be taken, and the best multipliers stay."""
+        none = self.L.ravel()[:0]
+        self.X = self.X0 = self.G = self.S = self.W = self.L = self.L0 = none
+        self.cost = np.zeros((0, 0))
 
     def reset_to_anchor(self) -> None:
         """Reset the point to the anchor."""

@@ -106,6 +106,7 @@ class Tile(TileState):
         self.L, self.L0 = (
             aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK)) for _ in range(2)
         )
+        self.marks = np.zeros(self.L.shape[:2], dtype=np.uint16)
         self.drop_best()
         self.sums, self.moved = np.zeros(n), np.zeros(2)
         self.small = self.shrink.astype(np.float32)
@@ -137,6 +138,10 @@ class Tile(TileState):
         """Return the channel of the iterate, ``(n, k)``."""
         return np.maximum(from_blocks(self.X * self.S, len(self.reports)), 0.0)
 
+    def raised(self) -> NDArray[np.float64]:
+        """Return the channel of the iterate after one round of raising along its constraints, ``(n, k)``. Linear."""
+        return raise_columns(self.matrix(), self.edges, -np.log(self.shrink))
+
     def change_units(self) -> None:
         """Derive units from the channel of the iterate, and convert all variables and multipliers to them, in place.
 
@@ -144,8 +149,7 @@ class Tile(TileState):
         report.
         """
         before = 1.0 / from_blocks(self.R, len(self.reports))
-        raised = raise_columns(self.matrix(), self.edges, -np.log(self.shrink))
-        units = new_units(before, raised, self.local)
+        units = new_units(before, self.raised(), self.local)
         change = unit_changes(units / before)
         convert_multipliers(self.L, change, self.edges.pairs)
         if len(self.best_multipliers):
@@ -174,7 +178,7 @@ class Tile(TileState):
 
     def best_table(self) -> NDArray[np.float32]:
         """Return the best multipliers as a table like ``L``; others than the stored ones are 0."""
-        table = np.zeros_like(self.L)
+        table = np.zeros((*self.marks.shape, REPORTS_PER_BLOCK), dtype=np.float32)
         if len(self.best_multipliers):
             table[self._is_kept()] = self.best_multipliers
         return table
@@ -473,6 +477,11 @@ class TiledIterate:
         if state.count == steps:
             state.update_best(pool)
             self.best = state.best
+
+    def drop_points(self) -> None:
+        """Free the memory of all tiles that further steps would need; the best multipliers stay."""
+        for tile in self.tiles:
+            tile.drop_point()
 
     def drop_best(self) -> None:
         """Free the memory of the best multipliers, if they are listed or can be computed again."""
