@@ -305,3 +305,21 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
         assert Claim(space, MetricDP("0.5", "km")).check(repaired.channel).passed
         uppers.append(repaired.upper)
     assert uppers[0] == pytest.approx(uppers[1], rel=1e-3)
+
+
+def test_rows_are_in_one_piece_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, layouts = module._least_slack, []
+
+    def seen(table: NDArray[np.float64], logs: NDArray[np.float64], frame: module._Frame) -> object:
+        layouts.append((table.flags.c_contiguous, logs.flags.c_contiguous))
+        return whole(table, logs, frame)
+
+    monkeypatch.setattr(module, "_least_slack", seen)
+    space = MetricSpace.grid(2, 3, cell=1, unit="km")
+    nats = space.distances / 2**space.scale_bits
+    matrix = np.exp(-nats / 2)
+    matrix[:, 4] = 0.0
+    for table in (matrix, np.asfortranarray(matrix), np.asfortranarray(matrix[:, :4])):
+        repair(table, space.adjacency(), 1, cost=nats[:, : table.shape[1]])
+    assert len(layouts) >= 3
+    assert all(all(layout) for layout in layouts)

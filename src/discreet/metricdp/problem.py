@@ -136,7 +136,7 @@ class Problem:
                 field = "max_error" if forbidden is None else "forbidden"
                 raise InvalidProblemError(field, "reports that are secrets", "reports with numbers")
             columns = _allowed_reports(loss, named, forbidden, max_error)
-            loss, named = loss[:, columns], named[columns]
+            loss, named = np.take(loss, columns, axis=1), named[columns]
         parts = {"loss": loss, "prior": read_prior(prior, n), "reports": named}
         object.__setattr__(self, "space", space)
         for name, part in parts.items():

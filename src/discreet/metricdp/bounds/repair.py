@@ -230,7 +230,8 @@ def repair(
     ([[0.9526, 0.0474], [0.0474, 0.9526]], 1e-08)
     """
     rate = to_fraction(epsilon, "epsilon")
-    table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
+    table = np.array(matrix, dtype=np.float64, order="C")
+    price = np.asarray(cost, dtype=np.float64)
     if table.shape != price.shape or table.ndim != 2 or len(table) != binding.n or not table.size:
         raise InvalidProblemError("matrix", f"a table of {binding.n} rows", f"shape {table.shape}")
     if not np.isfinite(table).all():
@@ -241,7 +242,10 @@ def repair(
     used = np.flatnonzero(table.any(axis=0))
     all_used = len(used) == table.shape[1]
     # Columns that are all used are not copied; nor is anything kept that the rounding does not need.
-    columns, used_price = (table, price) if all_used else (table[:, used], price[:, used])
+    columns, used_price = table, price
+    if not all_used:
+        # Unlike `table[:, used]`, these have their rows in one piece, as kernels along rows need.
+        columns, used_price = np.take(table, used, axis=1), np.take(price, used, axis=1)
     for limbs in _MIN_ENTRY:
         frame = _frame(binding, rate, len(used), limbs, threads, is_late)
         closed = _with_slack(columns, frame, used_price)

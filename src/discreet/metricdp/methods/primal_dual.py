@@ -498,10 +498,12 @@ class _Run:
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
         if offer is None:
             return self._candidate(self._pop_channel()) if close else None
-        if clock() >= self.stop:
-            # No step follows, and repair, bound and verification need memory.
+        wait = (self.look_at - count) * self.step_seconds + self.limits.handling
+        ends = clock() + wait >= self.stop
+        if ends:
+            # No other look comes in time, and repair and bound need the memory.
             self.state.drop_points()
-        if offer(self._candidate(self._pop_channel())):
+        if offer(self._candidate(self._pop_channel())) or ends:
             return self._candidate(None)
         if close:
             # Repair added more loss than expected: the next offer needs a smaller gap.

@@ -203,6 +203,16 @@ class ArcTile(TileState):
         self.G = np.ascontiguousarray(self._flow(self.L).T, dtype=np.float32)
         return moved[0], moved[1]
 
+    def copy_point(self) -> tuple[NDArray[Any], ...]:
+        """Return what :meth:`restore_point` needs."""
+        return self.X.copy(), self.L.copy()
+
+    def restore_point(self, point: tuple[NDArray[Any], ...]) -> None:
+        """Return to a point of :meth:`copy_point`, and anchor there."""
+        for values, copied in zip((self.X, self.L), point, strict=True):
+            np.copyto(values, copied)
+        self.set_anchor()
+
     def _flow(self, L: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return what multipliers `L` ``(arcs,)`` add to each reduced cost: ``(n, k)``, in scaled units. Linear."""
         n, k = self.cost.shape

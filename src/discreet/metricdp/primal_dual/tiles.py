@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -155,7 +155,7 @@ class Tile(TileState):
         if len(self.best_multipliers):
             table = self.best_table()
             convert_multipliers(table, change, self.edges.pairs)
-            self.best_multipliers = table[self._is_kept()]
+            self.best_multipliers = table[_are_marked(self.marks)]
         self.X /= change
         self._measure(units)
 
@@ -164,23 +164,35 @@ class Tile(TileState):
 
         A list and a bit for each multiplier take a third of the memory of a table or less.
         """
+        self.marks, self.best_multipliers = self._list(factor, least)
+
+    def _list(self, factor: float, least: float) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
+        """Return marks of the multipliers whose prices are above `least`, and these times a factor; linear."""
         from discreet.metricdp.kernels.primal_dual import mark_prices, take_marked
 
-        self.marks = np.empty(self.L.shape[:2], dtype=np.uint16)
-        count = mark_prices(self.L, self.R, self.edges.pairs, np.float32(least), self.marks)
-        self.best_multipliers = np.empty(count, dtype=np.float32)
-        take_marked(self.L, self.marks, np.float32(factor), self.best_multipliers)
+        marks = np.empty(self.L.shape[:2], dtype=np.uint16)
+        count = mark_prices(self.L, self.R, self.edges.pairs, np.float32(least), marks)
+        multipliers = np.empty(count, dtype=np.float32)
+        take_marked(self.L, marks, np.float32(factor), multipliers)
+        return marks, multipliers
 
-    def _is_kept(self) -> NDArray[np.bool_]:
-        """Return which multipliers are stored among the best ones, as ``L``."""
-        lanes = np.arange(REPORTS_PER_BLOCK, dtype=np.uint16)
-        return np.asarray(self.marks[..., None] >> lanes & 1, dtype=np.bool_)
+    def copy_point(self) -> tuple[NDArray[Any], ...]:
+        """Return what :meth:`restore_point` needs; a list of the multipliers takes a third of their table or less."""
+        return self.X.copy(), *self._list(1.0, 0.0)
+
+    def restore_point(self, point: tuple[NDArray[Any], ...]) -> None:
+        """Return to a point of :meth:`copy_point`, and anchor there."""
+        X, marks, multipliers = point
+        np.copyto(self.X, X)
+        self.L[:] = 0.0
+        self.L[_are_marked(marks)] = multipliers
+        self.set_anchor()
 
     def best_table(self) -> NDArray[np.float32]:
         """Return the best multipliers as a table like ``L``; others than the stored ones are 0."""
         table = np.zeros((*self.marks.shape, REPORTS_PER_BLOCK), dtype=np.float32)
         if len(self.best_multipliers):
-            table[self._is_kept()] = self.best_multipliers
+            table[_are_marked(self.marks)] = self.best_multipliers
         return table
 
     def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
@@ -235,6 +247,12 @@ class Tile(TileState):
         arrays = self.best_table(), self.R, self.edges.pairs, self.shrink
         count = list_prices(*arrays, least, unit, len(self.reports), *columns)
         return Multipliers(*(column[:count] for column in columns))
+
+
+def _are_marked(marks: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """Return a table that says which multipliers have their bit in `marks` ``(blocks, 2 m)``: ``(blocks, 2 m, 16)``."""
+    lanes = np.arange(REPORTS_PER_BLOCK, dtype=np.uint16)
+    return np.asarray(marks[..., None] >> lanes & 1, dtype=np.bool_)
 
 
 @final
@@ -436,14 +454,14 @@ class TiledIterate:
 
         These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if all of
         them were taken and their bound is the best. `aside` restarts at the point before, and returns to it after them,
-        with one more table of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
+        with one more list of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
         """
         if not aside:
             self._polish(self, steps, pool, is_late)
             return
         # The anchor is the point after a restart, so that it needs no copy.
         self.move_anchor(pool)
-        state, points = copy.copy(self), [(tile.X.copy(), tile.L.copy()) for tile in self.tiles]
+        state, points = copy.copy(self), [tile.copy_point() for tile in self.tiles]
         is_best, before = self.kept_at == self.count, self.best
         if is_best:
             # The copy of the point has the best multipliers, too.
@@ -451,10 +469,8 @@ class TiledIterate:
         try:
             self._polish(state, steps, pool, is_late)
         finally:
-            for tile, (X, L) in zip(self.tiles, points, strict=True):
-                np.copyto(tile.X, X)
-                np.copyto(tile.L, L)
-                tile.set_anchor()
+            for tile, point in zip(self.tiles, points, strict=True):
+                tile.restore_point(point)
             if is_best and self.best == before:
                 self.keep(self.kept_factor, pool)
             self.kept_at = -1
