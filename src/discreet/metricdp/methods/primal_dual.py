@@ -109,6 +109,10 @@ class _Tuning(NamedTuple):
     overtime_seconds: float = 1.0
     """Seconds beyond the limit within which an offer has to end."""
 
+    overtime_of_first_offer: float = 0.1
+    """More time beyond the limit for the first offer, as a share of the limit: without a channel all steps are lost,
+    and on a machine with other work mending has taken twice its forecast."""
+
     spare_time_for_offer: float = 1.25
     """Time of an offer that is put off, in units of its forecast: steps may take longer until then. Without it a run
     on a machine with other work ended without a channel."""
@@ -269,6 +273,7 @@ class _Run:
             _TUNING.share_of_gap,
         )
         self.polished_at = 0
+        self.more_overtime = _TUNING.overtime_of_first_offer * (limits.seconds or 0.0)
         first_look = _TUNING.steps_before_first_look * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
         # So that a short limit has a bound.
@@ -442,7 +447,7 @@ class _Run:
     def _is_late(self) -> bool:
         """Report progress, and return whether the limit is over by so much that unfinished work is left."""
         self.limits.beat()
-        return clock() > self.stop + _TUNING.overtime_seconds
+        return clock() > self.stop + _TUNING.overtime_seconds + self.more_overtime
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate `matrix` ``(n, k)``, store the channel if it is the best, and return its loss.
@@ -496,12 +501,14 @@ class _Run:
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
+        self.more_overtime = 0.0
         if offer is None:
             return self._candidate(self._pop_channel()) if close else None
-        wait = (self.look_at - count) * self.step_seconds + self.limits.handling
-        ends = clock() + wait >= self.stop
+        # Repair and bound take about as long as a look.
+        handling = max(self.limits.handling, self.look_seconds)
+        ends = clock() + handling + (self.look_at - count) * self.step_seconds >= self.stop
         if ends:
-            # No other look comes in time, and repair and bound need the memory.
+            # No other look begins in time, and repair and bound need the memory.
             self.state.drop_points()
         if offer(self._candidate(self._pop_channel())) or ends:
             return self._candidate(None)

@@ -56,7 +56,7 @@ class TileState:
 
     def drop_point(self) -> None:
         """Free the memory of point, anchor and costs: no more steps can be taken, and the best multipliers stay."""
-        none = self.L.ravel()[:0]
+        none = np.zeros(0, dtype=np.float32)
         self.X = self.X0 = self.G = self.S = self.W = self.L = self.L0 = none
         self.cost = np.zeros((0, 0))
 
