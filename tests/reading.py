@@ -2,6 +2,7 @@
 
 The formatter is watched, and in a second run fed with random fractions from 1e-12 to 1e15 in place of every number
 that it is given. Every number that a reader sees must then be one that it wrote, or a whole number, which is exact.
+A run may also print each number rounded to the other side, after what was to be printed was found on its own.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import random
 import re
 import sys
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import jinja2
 import numpy as np
@@ -47,6 +50,8 @@ EXCEPTIONS = {
 
 _EXCEPTED = re.compile("|".join(EXCEPTIONS))
 
+_OTHER_WAY = {ROUND_FLOOR: ROUND_CEILING, ROUND_CEILING: ROUND_FLOOR}
+
 
 class UntrueError(AssertionError):
     """A number was printed that the formatter did not write, or that lies on the wrong side."""
@@ -58,6 +63,8 @@ class Formatter:
 
     written: list[tuple[str, Fraction, str]] = field(default_factory=list)
     draw: random.Random | None = None
+    reversed: bool = False
+    untrue: list[str] = field(default_factory=list)
 
     def number(self, value: Any, most: int) -> Any:
         """Return the number to print: the caller's, or a random one in its place."""
@@ -65,6 +72,25 @@ class Formatter:
             return value
         size = self.draw.randrange(-12, most)
         return Fraction(self.draw.randrange(10**20, 10**21), 10**20) * Fraction(10) ** size
+
+    def note(self, name: str, value: Any, write: Callable[..., str], rounding: str) -> str:
+        """Write a number, note the text and return it: where what is printed is reversed, that on the other side.
+
+        What is at most a number is then rounded down, and what is at least one up, and the text that would have been
+        printed is checked at once.
+        """
+        text = write(rounding=rounding)
+        if value is None or (isinstance(value, float) and not np.isfinite(value)):
+            return text
+        if self.reversed:
+            try:
+                check_side(name, Fraction(value), text)
+            except UntrueError:
+                self.untrue.append(text)
+            with patch.multiple(printed, ROUND_FLOOR=ROUND_CEILING, ROUND_CEILING=ROUND_FLOOR):
+                text = write(rounding=_OTHER_WAY.get(rounding, rounding))
+        self.written.append((name, Fraction(value), text))
+        return text
 
     def check(self, text: str, typed: str = "") -> set[str]:
         """Read a text again; return the functions that wrote it."""
@@ -150,19 +176,15 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Formatter:
     def watched(value: Any, digits: int, rounding: str, unit: str = "") -> str:
         name = caller()
         # Inside of a percentage the number was drawn before.
-        value = value if name == "_percent" else found.number(value, 15)
-        text = significant(value, digits, rounding, unit)
-        infinite = isinstance(value, float) and not np.isfinite(value)
-        if value is not None and not infinite and name != "_percent":
-            found.written.append((name, Fraction(value), text))
-        return text
+        if name == "_percent":
+            return significant(value, digits, rounding, unit)
+        value = found.number(value, 15)
+        write = partial(significant, value, digits, unit=unit)
+        return found.note(name, value, write, rounding)
 
     def watched_percent(value: Any, decimals: int, rounding: str) -> str:
         name, value = caller(), found.number(value, 1)
-        text = percent(value, decimals, rounding)
-        if value is not None:
-            found.written.append((name, Fraction(value), text))
-        return text
+        return found.note(name, value, partial(percent, value, decimals), rounding)
 
     def watched_exact(value: Fraction) -> str:
         text = exactly(value)

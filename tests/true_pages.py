@@ -13,8 +13,8 @@ from unittest.mock import patch
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.simulate.location import attack_places
 from discreet.lrgeo import Epochs
-from discreet.report import choosing, demo
-from discreet.report.demo import build_demo
+from discreet.report import choosing, demo, trying
+from discreet.report.demo import build_demo, count_demo
 from discreet.report.trying import try_counts
 from discreet.service import Client
 from discreet.service.page import Page
@@ -106,6 +106,9 @@ def small_demo(folder: str | Path, **options: Any) -> Demo:
     sizes |= {"households": 2_000, "patients": 60, "attack_mode": _attack_mode}
     with (
         patch.object(choosing, "EPSILONS", choosing.EPSILONS[::4]),
+        # The page of `select` has the replay of the same method.
+        patch.object(trying, "_SLOW_REPLAYS", {"subsampled"}),
         patch.object(demo, "try_counts", functools.partial(try_counts, games=40)),
+        patch.object(demo, "count_demo", functools.partial(count_demo, states=3, counties=9)),
     ):
         return build_demo(folder, **options | sizes)
