@@ -37,8 +37,9 @@ def halved(*given: Any, **named: Any) -> Fraction:
 # Counts.
 
 
-@pytest.mark.parametrize("relation", ["add-remove-person", "replace-person"])
-@pytest.mark.parametrize("method", COUNTS)
+@pytest.mark.parametrize(
+    ("method", "relation"), each_once(COUNTS, ["add-remove-person", "replace-person"])
+)
 def test_every_method_of_counts_with_a_guarantee_keeps_its_claim_exactly(
     method: str, relation: Any
 ) -> None:

@@ -23,6 +23,7 @@ from discreet.evaluate.attack.borders import (
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
 from discreet.evaluate.audit.request import AuditRequest
+from discreet.evaluate.simulate import borders
 from discreet.evaluate.simulate.borders import (
     attack_borders,
     audit_points,
@@ -126,10 +127,21 @@ def test_every_point_passes_what_places_alone_fail() -> None:
     assert 1.9 < audited.lower <= 2
 
 
-def test_what_a_client_of_the_service_draws_from_is_audited_by_points() -> None:
+def test_what_a_client_of_the_service_draws_from_is_audited_by_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The real application and a real client pass; one that holds a mechanism with too large a claim does not."""
     from discreet.service.recorded import record
 
+    # Both audits are of the same design, which takes most of the time.
+    made: list[Any] = []
+
+    def design_once(*given: Any) -> Any:
+        if not made:
+            made.append(design(*given))
+        return made[0]
+
+    monkeypatch.setattr(borders, "design", design_once)
     request = AuditRequest("service", points=500)
     audited = audit_service_points(request, record)
     assert not audited.rejected

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+import warm
 from discreet.core.moved import INSTALL
 from discreet.evaluate.registry import PUBLISHED_AUDITS
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
 
 BLOCKED = (
     "import sys\n"
@@ -19,6 +22,7 @@ BLOCKED = (
     "        if name.partition('.')[0] == 'discreet_reproduction':\n"
     "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
     "sys.meta_path.insert(0, Blocked())\n"
+    "assert 'discreet_reproduction' not in sys.modules\n"
 )
 """A process that begins so has no `discreet_reproduction`."""
 RUN = "from discreet.cli.app import run\nsys.exit(run(sys.argv[1:]))\n"
@@ -35,13 +39,7 @@ for arguments in json.loads(sys.argv[1]):
 
 def blocked(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run code in a process without the distribution."""
-    return subprocess.run(
-        [sys.executable, "-c", BLOCKED + code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
+    return warm.run(*arguments, code=BLOCKED + code, cwd=folder)
 
 
 def told(folder: Path, asked: list[tuple[str, ...]]) -> list[tuple[int, str, str]]:
@@ -83,7 +81,7 @@ def test_judges_work_without_the_distribution(tmp_path: Path) -> None:
         ("audit", "kanonymity", "-k", "3"),
         ("audit", "lrgeo", "--epsilon", "1"),
         ("audit", "metricdp", "--epsilon", "1"),
-        ("audit", "submodular", "--epsilon", "1"),
+        ("audit", "submodular", "--epsilon", "1", "--method", "permute-and-flip"),
         ("audit", "--help"),
         ("attack", "lrgeo", "--mode", "sound", "--trials", "8"),
         ("attack", "metricdp", "--epsilon", "1", "--trials", "40"),

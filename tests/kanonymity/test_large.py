@@ -52,7 +52,7 @@ from few import each_once
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-N, K = 900, 4
+N, K = 600, 4
 KINDS: tuple[Attribute, ...] = (Numeric("age"), Categorical("job"), Numeric("zip"))
 NAMES = ("age", "job", "zip")
 GUARANTEE = KAnonymity(K, NAMES)
@@ -271,7 +271,7 @@ def test_the_command_says_for_how_many_rows_a_value_follows(
         counted.append(told.data["homogeneous"]["ill"])
     assert len(words) == 2
     for sentence, one in zip(words, counted, strict=True):
-        assert f"{one['rows']} of 900 rows are in {one['classes']} equivalence class" in sentence
+        assert f"{one['rows']} of {N} rows are in {one['classes']} equivalence class" in sentence
 
 
 @pytest.mark.parametrize("out", ["out", "out.csv", "out.parquet"])
@@ -304,7 +304,7 @@ def test_rows_are_left_out_up_to_a_share(
         found[order[place >= k][:most]] = -1
         return found
 
-    original = people(4)
+    original = people(4, count := 900)
     source = folder_of(original, tmp_path / "in")
     whole = anonymize_files(source, tmp_path / "whole", GUARANTEE, **OTHERS)
     best = anonymize_files(source, tmp_path / "best", GUARANTEE, suppress=0.4, **OTHERS)
@@ -315,11 +315,11 @@ def test_rows_are_left_out_up_to_a_share(
         source, tmp_path / "out", GUARANTEE, suppress=0.4, keep_suppressed=keep, **OTHERS
     )
     found = made.diagnostics
-    assert K <= found.suppressed <= 0.4 * N
+    assert K <= found.suppressed <= 0.4 * count
     assert found.lower <= found.information_loss
     table = published(tmp_path / "out")
     rows = [int(row) for row in table["row"]]
-    gone = set(range(N)) - set(rows)
+    gone = set(range(count)) - set(rows)
     assert len(rows) == len(set(rows)) == found.rows
     stars = table.filter(pl.all_horizontal(pl.col(NAMES) == "*")).height
     assert len(gone) == (0 if keep else found.suppressed)
@@ -336,7 +336,7 @@ def test_rows_are_left_out_up_to_a_share(
         **OTHERS,
     )
     assert 0 <= few.diagnostics.suppressed < 100
-    assert few.diagnostics.rows == N - few.diagnostics.suppressed
+    assert few.diagnostics.rows == count - few.diagnostics.suppressed
     assert count_folder(tmp_path / "few", KAnonymity(100, NAMES), {})[0].passed
     demands = {"models": {"ill": [DistinctDiversity(2)]}, "suppress": 0.1}
     none = tmp_path / "none"

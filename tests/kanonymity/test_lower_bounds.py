@@ -439,10 +439,13 @@ def counted(problem: Problem, k: int) -> float:
         inside = [np.isin(problem.codes[:, j], one) for one in chosen]
         cells.append(list(zip(inside, costs, strict=True)))
     best = np.full(problem.n, np.inf)
+    # All cells of one column at once, for each choice of the others.
+    last, prices = (np.array(part) for part in zip(*cells.pop(), strict=True))
     for box in itertools.product(*cells):
-        rows = np.logical_and.reduce([one for one, _ in box])
-        if np.count_nonzero(rows) >= k:
-            best[rows] = np.minimum(best[rows], sum(cost for _, cost in box))
+        rows = last & np.logical_and.reduce([one for one, _ in box])
+        paid = prices + sum(cost for _, cost in box)
+        paid[np.count_nonzero(rows, axis=1) < k] = np.inf
+        best = np.minimum(best, np.where(rows, paid[:, None], np.inf).min(axis=0))
     return float(best.sum())
 
 

@@ -83,9 +83,10 @@ def test_a_choice_is_audited_by_the_verifier_and_by_every_draw_of_its_method(
 
 def test_a_choice_that_may_not_be_chosen_is_rejected_by_its_audit() -> None:
     """The verifier is asked anew: a certificate that the release brings along is not believed."""
-    verifier, *_ = audit_choice(made(), UniformMatroid(5, 1))
+    outcome = made(method=PermuteAndFlip())
+    verifier, *_ = audit_choice(outcome, UniformMatroid(5, 1))
     assert verifier.rejected
-    body = chapter(made(), audits=(verifier,)).body
+    body = chapter(outcome, audits=(verifier,)).body
     assert "<strong>" in body.partition("Audited")[2]
 
 

@@ -34,6 +34,7 @@ from discreet.hierarchy.contingency.verify_loss import moved_residual
 from discreet.hierarchy.contingency.widths import noise_of_answer
 from discreet.hierarchy.measure import draw_noise
 from discreet.testing import enumerate_law
+from few import each_once
 from hierarchy.contingency.made_tables import (
     ADDED,
     PAIR,
@@ -85,8 +86,7 @@ def test_every_sensitivity_is_reached_and_not_passed(q: Any, most: int) -> None:
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("relation", [ADDED, REPLACED])
-@pytest.mark.parametrize("q", [(0,), (1,)])
+@pytest.mark.parametrize(("relation", "q"), each_once([ADDED, REPLACED], [(0,), (1,)]))
 def test_laws_of_neighbors_diverge_by_the_budget_at_most(relation: Any, q: Any) -> None:
     """The noise by enumeration of the random bits, and with it the divergence of order 2 of all neighbors."""
     frame = frame_of(Tree.from_paths([("x",)]), SMALL, [q, (0, 1)], residuals=True)
