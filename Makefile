@@ -60,7 +60,9 @@ KERNELS := tests/cli/test_cli_roles.py::test_nothing_unassigned_is_published \
 	tests/cli/test_cli_roles.py::test_numbers_are_rounded_to_multiples \
 	tests/cli/test_cli_odd_cells.py::test_odd_cells_end_with_a_documented_status \
 	tests/cli/test_cli_verified.py::test_each_kind_of_file_has_a_page \
-	tests/audits/test_hierarchy_privacy.py::test_releases_with_half_the_sensitivity_are_refused
+	tests/audits/test_hierarchy_privacy.py::test_releases_with_half_the_sensitivity_are_refused \
+	tests/hierarchy/test_model_1.py::test_merged_tables_find_the_optimum_where_their_windows_hold_one \
+	tests/kanonymity/test_anonymize.py::test_ctrl_c_leaves_the_best_table_by_then
 kernels: $(VENV)/.made
 	$(BIN)/pytest -q -n 0 -p no:randomly $(KERNELS)
 
