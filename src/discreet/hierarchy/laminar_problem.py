@@ -66,7 +66,8 @@ def read_task(
         raise InvalidProblemError("total", f"0 to {MOST_GROUPS}, or None", total)
     if 8 * reach(tree, noisy, total) * int(w.max()) * (tree.depth + 1) >= MAX_PATH_SUM:
         raise InvalidProblemError("y, weights", "products that fit into 64 bits", "larger ones")
-    rows = np.ascontiguousarray(noisy.T, dtype=np.int64)
+    # Read-only, as arrays of some callers are, so that kernels are compiled for one type.
+    rows = np.broadcast_to(np.ascontiguousarray(noisy.T, dtype=np.int64), noisy.shape[::-1])
     return LaminarTask(tree, rows, w.astype(np.int64), total)
 
 
