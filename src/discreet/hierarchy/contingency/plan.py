@@ -35,7 +35,7 @@ from discreet.hierarchy.contingency.region_groups import (
     check_groups,
     grouped_regions,
 )
-from discreet.hierarchy.contingency.result import shrunk_in_words
+from discreet.hierarchy.contingency.result import refuse_many_rows, shrunk_in_words
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
@@ -207,6 +207,20 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         """
         record = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
         return replace(self, guarantee=guarantee, record=record)
+
+    def check_rows(self) -> None:
+        """Refuse plans whose tables :meth:`RegionTables.to_rows` could not write as rows; to be called before a charge.
+
+        Raises
+        ------
+        InvalidProblemError
+            For levels of groups of regions, which no column names, or a public number of records that is too large.
+            Where that number is not public, too many rows are known after the charge alone.
+        """
+        if self.groups is not None:
+            expected = "none with groups of regions, which have no columns"
+            raise InvalidProblemError("rows", expected, "levels of groups")
+        refuse_many_rows(self.frame.total or 0, "rows")
 
     @property
     def _wanted(self) -> tuple[str, list[str]] | None:
