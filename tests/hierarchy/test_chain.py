@@ -77,7 +77,6 @@ class Unproven:
     """A method that says why it has no guarantee."""
 
     kind: Any = Chain.kind
-    integral: Any = Chain.integral
     unproven: Any = "its noise is too small"
     solve: Any = Chain.solve
 

@@ -14,6 +14,7 @@ from discreet import PureDP, ZeroConcentratedDP
 from discreet.artefact import load_table_measurements, load_tables
 from discreet.cli.app import run
 from discreet.core import printed
+from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import contingency
 from discreet.ledger import Ledger
 from discreet.studio.forms import Promise
@@ -164,6 +165,30 @@ def test_a_workload_is_planned_as_by_the_command(browser: Browser, ledger: Path)
     assert not ledger.exists()
 
 
+def test_groups_of_regions_are_planned_as_by_the_command(browser: Browser, ledger: Path) -> None:
+    shown = browser.at("tables/table?name=people.csv", csv(PEOPLE)).text
+    assert '<input id="groups" name="groups" type="number" min="1" max="16">' in shown
+    loaded(browser)
+    form = {**FORM, "marginals": "", "workload": "sex", "loss": "worst", "ledger": str(ledger)}
+    assert "8 regions on 3 levels" in browser.at("tables/public", {**form, "groups": " "}).text
+    form["groups"] = "4"
+    # Before a guarantee is chosen: groups need rho, and the page has no use for another stand-in.
+    assert "10 regions on 4 levels" in browser.at("tables/public", form).text
+    assert (
+        "expected none, or up to 16 with rho"
+        in browser.at("tables/plan", {**form, "notion": "epsilon"}).text
+    )
+    layout = read_tables_form(form, PEOPLE.columns)
+    guarantee = ZeroConcentratedDP("1/2", neighbors="add-remove-person")
+    regions = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings"), ("VT", "Essex")]
+    planned = contingency.plan(regions, guarantee, **layout.arguments)
+    plan = browser.at("tables/plan", form).text
+    assert plan.count('<th scope="row">sex</th>') == planned.frame.tree.depth + 1
+    with pytest.raises(InvalidProblemError, match="rows: expected none with groups of regions"):
+        planned.check_rows()
+    assert not ledger.exists()
+
+
 @pytest.mark.jit
 def test_odd_rows_are_on_no_page_and_in_no_file_but_on_the_terminal(
     browser: Browser, ledger: Path, capsys: pytest.CaptureFixture[str]
@@ -241,6 +266,11 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ({"shrink": "child"}, "Published tables: expected one of parent, none"),
         ({"marginals": ";cells;cells"}, "Marginals: expected at least one marginal on each level"),
         ({"marginals": "cells;cells"}, "Marginals: expected one list for each of 3 levels"),
+        (
+            {"groups": "4"},
+            "Groups of regions: expected none, or up to 16 with rho and a loss among",
+        ),
+        ({"groups": "many"}, "Groups of regions: expected a whole number of 1 or more"),
         ({"max_rows": "0"}, "Rows of a person: expected a whole number of 1 or more"),
         ({"neighbors": ""}, "Neighbors: expected a choice"),
     ],

@@ -56,8 +56,7 @@ def _publish_tables(options: CountsOptions) -> Status:
     """
     from discreet.artefact.outputs import PAGE_BYTES
     from discreet.artefact.sidecar import FileContent
-    from discreet.hierarchy.contingency.estimates import check_room
-    from discreet.hierarchy.contingency.result import NO_PEOPLE, refuse_many_rows
+    from discreet.hierarchy.contingency.result import NO_PEOPLE
 
     guarantee = guarantee_of(options)
     if options.people is None:
@@ -92,7 +91,7 @@ def _publish_tables(options: CountsOptions) -> Status:
             **shared_arguments(options),
             **arguments,
         )
-        check_room(planned.frame, free_memory())
+        _check_results(planned, options)
         with open_rows(options) as source:
             planned.check(source)
         put_out(_rendered_plan(planned, options))
@@ -111,9 +110,7 @@ def _publish_tables(options: CountsOptions) -> Status:
 
     def outputs(planned: TablesPlan) -> ReleaseFiles:
         frame = planned.frame
-        check_room(frame, free_memory())
-        # Where the total is not public, too many rows are known after the charge alone; then only they are missing.
-        refuse_many_rows((frame.total or 0) if options.microdata else 0, "--microdata")
+        _check_results(planned, options)
         entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
         size = bytes_of_rows(entries, len(frame.domain.attributes))
         extra_files = {
@@ -148,14 +145,20 @@ def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
     return {"cells": domain.size, "marginals": marginals, "gaps": gaps}
 
 
+def _check_results(planned: TablesPlan, options: CountsOptions) -> None:
+    """Refuse, before a charge, tables larger than the free memory, and rows that these tables cannot be written as."""
+    from discreet.hierarchy.contingency.estimates import check_room
+
+    check_room(planned.frame, free_memory())
+    if options.microdata:
+        planned.check_rows()
+
+
 def _check_outputs(options: CountsOptions) -> None:
-    """Refuse further outputs without the table, and rows of regions whose path has levels without a column."""
+    """Refuse further outputs without the table."""
     if options.output is None and (options.microdata or options.reliability) and not options.plan:
         expected = "the published table besides --microdata or --reliability"
         raise InvalidProblemError("--output", expected, "none")
-    if options.microdata and options.groups is not None:
-        expected = "none with --groups, which have no columns"
-        raise InvalidProblemError("--microdata", expected, options.microdata)
 
 
 def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
@@ -208,6 +211,7 @@ _OPTIONS = {
     "max_rows": "--max-rows",
     "outputs": "--output",
     "regions": "--region-list",
+    "rows": "--microdata",
     "source": "PEOPLE",
     "target": "--output",
     "total": "--exact-total",

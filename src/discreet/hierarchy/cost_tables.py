@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,8 +12,6 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.hierarchy.survival import check_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
@@ -44,12 +43,8 @@ class Merged(Protocol):
         ...
 
 
-class Merge(Protocol):
-    """Combines the tables of children, over the sums of counts that are wanted."""
-
-    def __call__(self, children: Sequence[CountCosts], lowest: int, highest: int) -> Merged:
-        """Combine; sums below `lowest` and above `highest` are not needed."""
-        ...
+Merge = Callable[[Sequence[CountCosts], int, int], Merged]
+"""Combines the tables of children, for sums of counts from the least to the largest that are wanted."""
 
 
 def widths(measured: Measured, delta: int | None) -> NDArray[np.int64]:

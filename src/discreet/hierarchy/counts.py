@@ -9,6 +9,7 @@ from discreet.core.options import whole_number
 from discreet.core.release import refuse_other_outputs
 from discreet.hierarchy.contingency.plan import plan as plan_tables
 from discreet.hierarchy.plan import plan as plan_sizes
+from discreet.hierarchy.planned import refuse_arguments
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_private
 from discreet.tables.recoding import ReadRows, Recoding, recorded
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.result import RegionTables
     from discreet.hierarchy.methods import Method
     from discreet.hierarchy.result import RegionCounts
+
+_OF_UNITS = "unit size quantity max_size public_units method"
+_OF_ATTRIBUTES = "domain marginals shares workload workload_levels loss groups shrink exact_total"
+_OF_BOTH = "columns root levels person refuse_rows"
+_OF_RELEASES = "budget dataset budget_delta keep_measurements outputs"
+"""Arguments of :func:`counts`, by the call that takes them."""
 
 
 def counts(
@@ -156,31 +163,13 @@ def counts(
     >>> out.result.cells.tolist()
     [[2, 1], [1, 1], [1, 0]]
     """
-    of_units = {
-        "unit": unit,
-        "size": size,
-        "quantity": quantity,
-        "max_size": max_size,
-        "public_units": public_units,
-        "method": method,
-    }
-    of_attributes = {
-        "domain": domain,
-        "marginals": marginals,
-        "shares": shares,
-        "workload": workload,
-        "workload_levels": workload_levels,
-        "loss": loss,
-        "groups": groups,
-        "shrink": shrink,
-        "exact_total": exact_total,
-    }
+    arguments = dict(locals())
+    of_units = {name: arguments[name] for name in _OF_UNITS.split()}
+    of_attributes = {name: arguments[name] for name in _OF_ATTRIBUTES.split()}
     refuse_other_outputs(outputs)
     whole_number(max_rows, "max_rows", "at least one row")
     beside, why = (of_attributes, "without by") if by is None else (of_units, "with by")
-    for name, value in beside.items():
-        if value is not None:
-            raise InvalidProblemError(name, f"none {why}", type(value).__name__)
+    refuse_arguments(beside, f"none {why}")
     unused = (
         {"max_rows": max_rows != 1}
         if by is None
@@ -198,20 +187,8 @@ def counts(
     source = read_private(source, "source", reading, rules)
     if read_as := recorded(reading, rules):
         source = ReadRows(source, read_as)
-    shared: dict[str, Any] = {
-        "columns": columns,
-        "root": root,
-        "levels": levels,
-        "person": person,
-        "refuse_rows": refuse_rows,
-    }
-    charge: dict[str, Any] = {
-        "budget": budget,
-        "dataset": dataset,
-        "budget_delta": budget_delta,
-        "keep_measurements": keep_measurements,
-        "outputs": outputs,
-    }
+    shared = {name: arguments[name] for name in _OF_BOTH.split()}
+    charge = {name: arguments[name] for name in _OF_RELEASES.split()}
     if by is None:
         planned = plan_sizes(
             regions,

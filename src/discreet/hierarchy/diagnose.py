@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -12,10 +13,9 @@ from discreet.core.options import instance_of
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.result import RegionCounts
 from discreet.hierarchy.survival import survival_of
+from discreet.hierarchy.verify import sums_below
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from discreet.core.outcome import Release, Unproven
 
 
@@ -35,7 +35,8 @@ class Diagnosis:
     bias_on_zeros
         Mean signed error over the cells whose true count is 0; ``None`` where there is none.
     inconsistent
-        Pairs of a region and a size whose count is not the sum of those of the regions below it.
+        Pairs of a region and a size whose count differs by more than 1e-6 from the sum of those of the regions below
+        it.
     inconsistent_regions
         Regions with such a size.
     negative, fractional
@@ -59,8 +60,6 @@ def diagnose(
     data: GroupSizes, result: Release[RegionCounts] | Unproven[RegionCounts] | RegionCounts
 ) -> Diagnosis:
     """Compare published counts with the true ones; for the curator's eyes only.
-
-    ``O(n_nodes * n_sizes)``.
 
     ``O(n_nodes * n_sizes)`` time and memory.
 
@@ -102,36 +101,19 @@ def diagnose(
     error = published - true
     moved = np.abs(survival_of(data.frame, published) - data.survival()).sum(axis=1)
     zeros = np.where(true == 0, error, 0).sum(axis=1), (true == 0).sum(axis=1)
-    wrong = violations(counts)
+    apart = ~np.isclose(sums_below(tree.parents, published), published, rtol=0.0, atol=1e-6)
+    wrong = apart & ~tree.is_leaf[:, None]
+    by_level = partial(np.bincount, tree.levels)
     bias = [
         float(total) / int(cells) if cells else None
-        for total, cells in zip(*(_by_level(tree.levels, part) for part in zeros), strict=True)
+        for total, cells in zip(*map(by_level, zeros), strict=True)
     ]
     return Diagnosis(
-        tuple(_by_level(tree.levels, np.abs(error).sum(axis=1)).tolist()),
-        tuple(_by_level(tree.levels, moved).tolist()),
+        tuple(by_level(np.abs(error).sum(axis=1)).tolist()),
+        tuple(by_level(moved).tolist()),
         tuple(bias),
         int(wrong.sum()),
         int(wrong.any(axis=1).sum()),
         int((published < 0).sum()),
         int((published != np.floor(published)).sum()),
     )
-
-
-def violations(counts: RegionCounts) -> NDArray[np.bool_]:
-    """Mark the counts that differ from the sum of those below by more than 1e-6: ``(n_nodes, n_sizes)``.
-
-    Leaves are never marked. No private data are needed.
-    """
-    tree = counts.frame.tree
-    published = counts.counts
-    sums = np.zeros_like(published)
-    np.add.at(sums, tree.parents[1:], published[1:])
-    above = np.diff(tree.child_start) > 0
-    wrong: NDArray[np.bool_] = above[:, None] & ~np.isclose(sums, published, rtol=0.0, atol=1e-6)
-    return wrong
-
-
-def _by_level(levels: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.float64]:
-    """Sum ``values`` ``(n_nodes,)`` over the regions of each level: ``(depth + 1,)`` float64, the root first."""
-    return np.asarray(np.bincount(levels, weights=values.astype(np.float64)), dtype=np.float64)

@@ -29,7 +29,6 @@ def isotonic_int(
     values: ArrayLike,
     low: ArrayLike | None = None,
     high: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
     *,
     decreasing: bool = False,
 ) -> NDArray[np.int64]:
@@ -41,8 +40,6 @@ def isotonic_int(
         Integers, ``(n,)`` or ``(rows, n)``.
     low, high
         Bounds, one for all or one a row; none where ``None``.
-    weights
-        Positive integers of the shape of `values`, or of one row; ones by default.
     decreasing
         Fit rows that never increase, in place of rows that never decrease.
 
@@ -54,8 +51,7 @@ def isotonic_int(
     Raises
     ------
     InvalidProblemError
-        For values that are no integers, weights that are not positive, bounds out of order, or numbers so large that
-        sums would leave 64 bits.
+        For values that are no integers, bounds out of order, or numbers so large that sums would leave 64 bits.
 
     Complexity
     ----------
@@ -65,22 +61,11 @@ def isotonic_int(
     --------
     >>> isotonic_int([3, 1, 2, 5], 0, 4).tolist()
     [2, 2, 2, 4]
-    >>> isotonic_int([3, 1, 2, 5], weights=[1, 9, 1, 1]).tolist()
-    [1, 1, 2, 5]
     """
     rows, shape = _rows(values)
-    if weights is None:
-        heavy = np.ones_like(rows)
-    else:
-        heavy = np.array(np.broadcast_to(np.asarray(weights), shape).reshape(rows.shape))
-        if heavy.dtype.kind not in "iu" or (heavy < 1).any():
-            raise InvalidProblemError("weights", "positive integers", "others")
-        heavy = heavy.astype(np.int64)
-    if rows.size and (np.abs(rows.astype(np.float64)) * heavy).max() >= _MAX_SUM:
-        raise InvalidProblemError("values", "weighted sums below 2^62", "larger ones")
     if decreasing:
-        rows, heavy = rows[:, ::-1], heavy[:, ::-1]
-    fit = isotonic_sums(rows * heavy, heavy)
+        rows = rows[:, ::-1]
+    fit = isotonic_sums(rows, np.ones_like(rows))
     return _clipped(fit[:, ::-1] if decreasing else fit, low, high).reshape(shape)
 
 

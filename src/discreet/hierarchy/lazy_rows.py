@@ -9,9 +9,11 @@ Trusted: the guarantee rests on this code, which counts private rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
+import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.problem import OTHER
@@ -22,6 +24,8 @@ from discreet.tables.keys import key_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
@@ -110,6 +114,24 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
     placed = place_rows(collect_remote(table, named.argument), public.columns, public.tree)
     lost = (nw.col(WHY) == 0) & (nw.col(LEAF) < 0)
     return placed.with_columns(nw.when(lost).then(nw.lit(1)).otherwise(nw.col(WHY)).alias(WHY))
+
+
+def add_up(
+    groups: nw.DataFrame[Any], column: str, counted: str, shape: tuple[int, int]
+) -> tuple[NDArray[np.int64], Counter[int]]:
+    """Count by lowest region and `column`, an int64 array of `shape`, and rows by the reason why they do not count.
+
+    `groups` have the columns LEAF, WHY (0: it counts), ROWS, `column` and `counted`. Private. Linear in them.
+    """
+    leaf, place, why, rows, many = (
+        groups[name].to_numpy().astype(np.int64) for name in (LEAF, column, WHY, ROWS, counted)
+    )
+    counts, fine = np.zeros(shape, dtype=np.int64), why == 0
+    np.add.at(counts, (leaf[fine], place[fine]), many[fine])
+    left_out: Counter[int] = Counter()
+    for reason, number in zip(why[~fine].tolist(), rows[~fine].tolist(), strict=True):
+        left_out[reason] += number
+    return counts, left_out
 
 
 def collect_remote(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame

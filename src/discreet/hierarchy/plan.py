@@ -25,7 +25,7 @@ from discreet.hierarchy.measure import (
     scales_by_level,
 )
 from discreet.hierarchy.methods import DEFAULT, METHODS, reason
-from discreet.hierarchy.planned import Drawing, RegionPlan, RowSource
+from discreet.hierarchy.planned import Drawing, RegionPlan, refuse_arguments
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.result import RegionCounts
 from discreet.hierarchy.survival import check_needs
@@ -97,7 +97,6 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
     named: Named | None = None
 
     _data_type: ClassVar[type[GroupSizes]] = GroupSizes
-    _source_type: ClassVar[type[Any]] = RowSource
 
     def __post_init__(self) -> None:
         check_guarantee(self.guarantee)
@@ -345,18 +344,16 @@ def plan(
     assumed public  regions: 3 regions on 2 levels
     assumed public  max_size, max_quantity: sizes up to 3, a person adds at most 1
     """
+    arguments = dict(locals())
     chosen: Method = METHODS.resolve(DEFAULT if method is None else method)
     why = "the default, whatever the data" if method is None else "chosen by the caller"
     public, named, declared = None, None, False
     if isinstance(regions, Frame):
-        facts: dict[str, object] = {"columns": columns, "unit": unit, "size": size}
-        facts["quantity"] = quantity
-        facts |= {"person": person, "max_size": max_size, "public_units": public_units}
+        names = "columns unit size quantity person max_size public_units"
+        facts = {name: arguments[name] for name in names.split()}
         facts |= {"refuse_rows": refuse_rows or None, "declare_regions": declare_regions or None}
         facts["max_quantity"] = None if max_quantity == 1 else max_quantity
-        for name, value in facts.items():
-            if value is not None:
-                raise InvalidProblemError(name, "its default beside a Frame", type(value).__name__)
+        refuse_arguments(facts, "its default beside a Frame")
         frame = regions
     else:
         from discreet.hierarchy.regions import (

@@ -47,28 +47,19 @@ DataT = TypeVar("DataT")
 ResultT = TypeVar("ResultT")
 
 
-class _Rows(Protocol):
+@runtime_checkable
+class RowSource(Protocol):
     """Private rows that are counted where they are, such as files that are read piece by piece."""
 
     def check(self, argument: str, wanted: Sequence[str]) -> None:
         """Refuse by names and declared types, without reading a value, before anything is charged."""
         ...
 
-
-@runtime_checkable
-class RowSource(_Rows, Protocol):
-    """Rows whose units are counted by size."""
-
     def count(
         self, public: Public, named: Named, frame: Frame
     ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count units by lowest region and by sizes from 0 on, and rows by the reason why they are left out."""
         ...
-
-
-@runtime_checkable
-class CellSource(_Rows, Protocol):
-    """Rows that are counted by category."""
 
     def count_cells(
         self,
@@ -80,6 +71,13 @@ class CellSource(_Rows, Protocol):
         Private.
         """
         ...
+
+
+def refuse_arguments(arguments: Mapping[str, object], expected: str) -> None:
+    """Raise InvalidProblemError about the first argument that is not ``None``; `expected` is a part of the message."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidProblemError(name, expected, type(value).__name__)
 
 
 class Drawing(NamedTuple):
@@ -103,8 +101,6 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
     guarantee: PureDP | ZeroConcentratedDP
     _data_type: ClassVar[type[Any]]
     """The record of private counts, which is a source of its own."""
-    _source_type: ClassVar[type[Any]]
-    """Rows that are counted where they are: :class:`RowSource` or :class:`CellSource`."""
 
     @property
     def assumed_public(self) -> tuple[PublicInput, ...]:
@@ -193,7 +189,7 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
         if self._wanted is None:
             expected = f"{record}, or a plan that names the columns of the table"
             raise InvalidProblemError("source", expected, type(source).__name__)
-        if isinstance(source, self._source_type):
+        if isinstance(source, RowSource):
             source.check(*self._wanted)
         else:
             from discreet.hierarchy.refusals import check_shape

@@ -15,14 +15,13 @@ that come in parts are grouped part by part, and groups of parts are added up.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from discreet.core.spaces.inputs import positive_count
-from discreet.hierarchy.lazy_rows import is_remote, remote_groups
+from discreet.hierarchy.lazy_rows import add_up, is_remote, remote_groups
 from discreet.hierarchy.planned import RowSource
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.refusals import (
@@ -47,6 +46,7 @@ from discreet.tables.frames import collect, open_table
 from discreet.tables.keys import key_of, nth_rows, refuse_or_note, whole_of
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
@@ -215,16 +215,8 @@ def count_groups(
     table = groups.with_columns(top.alias(SIZE), parts.alias(PARTS), many.alias(GROUPS))
     added = (nw.col(name).sum() for name in (GROUPS, ROWS, PARTS))
     cells = collect(table.group_by(LEAF, SIZE, WHY).agg(*added), named.argument)
-    leaf, size, why, *numbers = (
-        cells[name].to_numpy().astype(np.int64) for name in (LEAF, SIZE, WHY, GROUPS, ROWS, PARTS)
-    )
-    counts = np.zeros((len(frame.tree.leaves), frame.max_size + 1), dtype=np.int64)
-    fine = why == 0
-    np.add.at(counts, (leaf[fine], size[fine]), numbers[0][fine])
-    rows: Counter[int] = Counter()
-    for reason, many_rows in zip(why[~fine].tolist(), numbers[1][~fine].tolist(), strict=True):
-        rows[reason] += many_rows
-    rows[7] += int(numbers[2].sum())
+    counts, rows = add_up(cells, SIZE, GROUPS, (len(frame.tree.leaves), frame.max_size + 1))
+    rows[7] += int(cells[PARTS].sum())
     return counts, rows
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import narwhals as nw
 import numpy as np
@@ -313,11 +313,7 @@ def declared_regions(
     table = canonical(open_table(given, "regions", columns), columns)
     # In order of their names: the order of the rows is private.
     listed = collect(table.select(*columns).unique(), "regions").sort(*columns)
-    paths = []
-    for row in listed.rows():
-        depth = next((at for at, label in enumerate(row) if not label), len(row))
-        if depth and not any(row[depth:]):
-            paths.append(row[:depth])
+    paths = [path for row in listed.rows() if (path := _path_of(row))]
     if not paths:
         raise InvalidProblemError("columns", "columns that name a region", "empty ones")
     try:
@@ -326,6 +322,12 @@ def declared_regions(
         # What it says would quote cells.
         expected = "regions that each end at one column; give a public list of regions instead"
         raise InvalidProblemError("columns", expected, "a region that ends in two") from None
+
+
+def _path_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the labels of a row up to its first empty cell; none if others follow."""
+    depth = next((at for at, label in enumerate(row) if not label), len(row))
+    return () if any(row[depth:]) else row[:depth]
 
 
 def _read_tree(
@@ -359,11 +361,10 @@ def _read_tree(
         listed = collect(table.with_columns(*texts), argument).sort(ROW)
     paths = []
     for number, row in enumerate(listed.select(*columns).rows(), start=1):
-        depth = next((at for at, label in enumerate(row) if not label), len(row))
-        if not depth or any(row[depth:]):
+        paths.append(_path_of(row))
+        if not paths[-1]:
             got = f"one with a gap or none at all: {row!r} (row {number})"
             raise InvalidProblemError(argument, f"paths of {', '.join(columns)}", got)
-        paths.append(row[:depth])
     if not paths:
         got = f"{regions} without any" if isinstance(regions, str | Path) else "none"
         raise refused("rows-none", argument, got)
@@ -469,16 +470,10 @@ def join_left(table: Table, other: Table, on: str | list[str], argument: str) ->
     `argument` names `other` in messages if it cannot be read. Rows without a match have nulls; lazy if `table` is.
     """
     backend = nw.get_native_namespace(table)
-    if isinstance(table, nw.LazyFrame):
-        if isinstance(other, nw.DataFrame):
-            moved = nw.from_dict(
-                {name: other[name].to_list() for name in other.columns}, backend=backend
-            )
-            other = moved.lazy()
-        return table.join(other, on=on, how="left")
-    eager = collect(other, argument)
-    if nw.get_native_namespace(eager) is not backend:
-        eager = nw.from_dict(
-            {name: eager[name].to_list() for name in eager.columns}, backend=backend
-        )
-    return table.join(eager, on=on, how="left")
+    is_lazy, lookup = isinstance(table, nw.LazyFrame), cast("Any", other)
+    if not (is_lazy and isinstance(other, nw.LazyFrame)):
+        lookup = collect(other, argument)
+        if is_lazy or nw.get_native_namespace(lookup) is not backend:
+            texts = {name: lookup[name].to_list() for name in lookup.columns}
+            lookup = nw.from_dict(texts, backend=backend)
+    return table.join(lookup.lazy() if is_lazy else lookup, on=on, how="left")

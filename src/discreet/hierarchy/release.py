@@ -94,6 +94,8 @@ def release(
     >>> out.result.counts.tolist(), out.certificate.passed
     ([[3, 1, 2], [2, 0, 1], [1, 1, 1]], True)
     """
+    names = "bits budget dataset budget_delta keep_measurements on_progress"
+    how = {name: value for name, value in locals().items() if name in names.split()}
     if source is None:
         raise InvalidProblemError("source", "a path, a frame or GroupSizes", "None")
     if isinstance(source, GroupSizes):
@@ -101,16 +103,7 @@ def release(
             expected = "None beside GroupSizes, which carry their regions"
             raise InvalidProblemError("regions", expected, type(regions).__name__)
         regions = source.frame
-    planned = plan(regions, guarantee, **of_plan)
-    return planned.release(
-        source,
-        budget=budget,
-        dataset=dataset,
-        budget_delta=budget_delta,
-        bits=bits,
-        keep_measurements=keep_measurements,
-        on_progress=on_progress,
-    )
+    return plan(regions, guarantee, **of_plan).release(source, **how)
 
 
 def reproduce(

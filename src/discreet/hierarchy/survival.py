@@ -7,6 +7,7 @@ Where they are not, survival counts still have sensitivity 1, and nothing is sai
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
+
+Tell = Callable[[str], None]
+"""Hears a few words about a step."""
 
 Need = Literal["every level", "public units", "equal depth"]
 """What a method may ask of the public facts and of the parts of the budget, beyond a part for the leaves."""

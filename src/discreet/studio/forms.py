@@ -230,6 +230,11 @@ def whole_of(form: Mapping[str, str], field: str, title: str, *, least: int) -> 
     return int(text)
 
 
+def count_of(form: Mapping[str, str], field: str, title: str) -> int | None:
+    """Read a field of a form as a whole number of 1 or more, or ``None`` if it is empty; refuse others by `title`."""
+    return whole_of(form, field, title, least=1) if form.get(field, "").strip() else None
+
+
 def number_of(
     form: Mapping[str, str],
     field: str,

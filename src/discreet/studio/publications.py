@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import plan
 from discreet.studio.counts import AMOUNTS, COUNTS, Costs, read_promise
-from discreet.studio.forms import NEIGHBORS, REGION_FIELDS, read_limit, whole_of
+from discreet.studio.forms import NEIGHBORS, REGION_FIELDS, count_of, read_limit, whole_of
 from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyond
 from discreet.studio.parts import on_file, on_form, render
 from discreet.studio.publishing import PRIVATE, Publish
@@ -317,6 +317,5 @@ def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
     """
     layout = _layout_of(workspace, form, TABLES)
     planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
-    text = form.get("plan_count", "").strip()
-    count = whole_of(form, "plan_count", "Count", least=1) if text else None
+    count = count_of(form, "plan_count", "Count")
     return render("tables_plan.html", **describe_plan(planned, count))

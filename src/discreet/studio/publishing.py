@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.artefact.counts import counts_content, measurements_content
 from discreet.artefact.sidecar import FileContent
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import PureDP
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.report import make_chapter, render_report
 from discreet.report.check_words import proof_of
@@ -126,7 +126,8 @@ class Publication:
         layout
             Columns and public facts.
         promise
-            The guarantee and the method. Without it a stand-in, epsilon 1, for what depends on public facts alone.
+            The guarantee and the method. Without it a stand-in for what depends on public facts alone: epsilon 1, or
+            rho 1 for groups of regions, which need it.
 
         Raises
         ------
@@ -134,7 +135,8 @@ class Publication:
             For public files that were not loaded or make no sense, columns that are not there, or a promise that the
             method cannot keep.
         """
-        stated = promise or Promise(PureDP(1, layout.neighbors))
+        stand_in = ZeroConcentratedDP if layout.arguments.get("groups") else PureDP
+        stated = promise or Promise(stand_in(1, layout.neighbors))
         arguments = {**layout.arguments, **stated.arguments}
         with titled(self.titles):
             if layout.public == "table":

@@ -12,6 +12,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
+from discreet.hierarchy.contingency.optimum import LIMITS
 from discreet.hierarchy.contingency.workload import LOSSES, SHRINKS, read_lists, unrepeated
 from discreet.report.figures import new_figure
 from discreet.report.hierarchy import draw_expected
@@ -21,6 +22,7 @@ from discreet.studio.forms import (
     REGION_FIELDS,
     TableLayout,
     choice_of,
+    count_of,
     parts_of,
     read_promise,
     regions_of,
@@ -49,6 +51,7 @@ TITLES = {
     "columns": "Columns",
     "columns, by, person": "Columns",
     "domain": "Categories",
+    "groups": "Groups of regions",
     "levels": "Parts of the budget for the levels",
     "loss": "What is small",
     "marginals": "Marginals",
@@ -70,7 +73,8 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
     ----------
     form
         Names and texts: ``region-0`` to ``region-4``, ``person``, ``neighbors``, ``categories``, ``marginals``,
-        ``shares``, ``workload``, ``workload_levels``, ``loss``, ``shrink``, ``levels``, ``max_rows`` and ``root``.
+        ``shares``, ``workload``, ``workload_levels``, ``loss``, ``shrink``, ``levels``, ``groups``,
+        ``max_rows`` and ``root``.
     columns
         Names of the columns of the table.
 
@@ -96,6 +100,7 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
             for name in ("workload", "workload_levels", "loss", "shrink")
         },
         "levels": parts_of(form),
+        "groups": count_of(form, "groups", "Groups of regions"),
         "person": form.get("person") or None,
         "max_rows": whole_of(form, "max_rows", "Rows of a person", least=1),
         "root": form.get("root", "").strip() or "all",
@@ -141,9 +146,8 @@ def read_categories(text: str) -> dict[str, Any]:
     >>> read_categories("sex: F, M")
     {'sex': ['F', 'M']}
     """
-    title = "Categories"
+    title, expected = "Categories", "a line for each attribute, such as sex: F, M"
     if not text.strip() or len(text) > _MAX_LETTERS:
-        expected = "a line for each attribute, such as sex: F, M"
         raise InvalidProblemError(title, expected, "none" if not text.strip() else "too many")
     if text.lstrip().startswith("{"):
         try:
@@ -154,7 +158,6 @@ def read_categories(text: str) -> dict[str, Any]:
     for line in filter(str.strip, text.splitlines()):
         name, colon, listed = line.partition(":")
         if not colon or not name.strip():
-            expected = "a line for each attribute, such as sex: F, M"
             raise InvalidProblemError(title, expected, repr(line[:60]))
         pairs.append((name.strip(), [one.strip() for one in listed.split(",")]))
     try:
@@ -175,7 +178,7 @@ def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any
 
 def _columns(_query: Mapping[str, str]) -> dict[str, Any]:
     """Return what the page of the columns shows."""
-    return {"losses": LOSSES, "shrinks": SHRINKS}
+    return {"losses": LOSSES, "shrinks": SHRINKS, "max_groups": LIMITS.max_groups}
 
 
 def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def loss_of(workload: Workload, tree: Tree, domain: Domain, info: Any) -> float:
     """Return the loss of a linear mechanism by its information; dense."""
     covariance = np.linalg.inv(info)
     rows, parts = region_rows(tree), []
-    many = workload.n_tables
+    many = sum(weight > 0 for each in workload.tables.values() for weight in each)
     for q, weights in workload.tables.items():
         entries = entry_rows(domain, q)
         for level, weight in enumerate(map(float, weights)):

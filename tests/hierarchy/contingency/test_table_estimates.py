@@ -19,7 +19,7 @@ from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.query import query
-from discreet.hierarchy.contingency.weights import interactions, table_weights
+from discreet.hierarchy.contingency.weights import UNIT, interactions, table_weights
 from discreet.hierarchy.contingency.widths import noise_of_answer
 from hierarchy.contingency.made_tables import (
     ADDED,
@@ -87,12 +87,12 @@ def test_weights_are_whole_and_add_up_exactly() -> None:
     for node in range(RAGGED.n):
         children = RAGGED.children(node)
         if children:
-            assert (weights.beta[list(children)].sum(axis=0) == weights.unit).all()
+            assert (weights.beta[list(children)].sum(axis=0) == UNIT).all()
     strata = np.unique(measured.frame.strata)
     parts = np.stack([table[strata] for table in weights.own.values()])
-    assert (parts.sum(axis=0) == weights.unit).all()
+    assert (parts.sum(axis=0) == UNIT).all()
     assert (weights.theta >= 0).all()
-    assert (weights.theta <= weights.unit).all()
+    assert (weights.theta <= UNIT).all()
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(2000, ADDED), ZeroConcentratedDP(10**8, REPLACED)])

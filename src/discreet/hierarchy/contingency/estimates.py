@@ -18,7 +18,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import instance_of
 from discreet.hierarchy.contingency.measure import MeasuredTables
-from discreet.hierarchy.contingency.weights import interactions, table_weights
+from discreet.hierarchy.contingency.weights import UNIT, interactions, table_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,13 +124,10 @@ def _helmert(size: int) -> NDArray[np.float64]:
 
 def _subset_of_coefficients(domain: Domain) -> NDArray[np.int64]:
     """Find for each coefficient, ``(cells,)``, the place of its interaction among :func:`interactions`."""
-    place = {subset: at for at, subset in enumerate(interactions(domain))}
-    index = np.unravel_index(np.arange(domain.size), domain.shape)
-    bits = sum(((part > 0).astype(np.int64) << at) for at, part in enumerate(index))
-    codes = np.zeros(1 << len(domain.shape), dtype=np.int64)
-    for subset, at in place.items():
-        codes[sum(1 << one for one in subset)] = at
-    return np.asarray(codes[bits], dtype=np.int64)
+    places = np.zeros(domain.shape, dtype=np.int64)
+    for at, subset in enumerate(interactions(domain)):
+        places[tuple(slice(1, None) if one in subset else 0 for one in domain.full)] = at
+    return places.reshape(-1)
 
 
 @final
@@ -178,7 +175,7 @@ def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
     weights = table_weights(measured)
     basis = InteractionBasis(frame.domain)
     means = _own_means(measured, weights, basis)
-    theta = (weights.theta / weights.unit).T.copy()
+    theta = (weights.theta / UNIT).T.copy()
     from discreet.hierarchy.contingency.kernels import passes
 
     tree = frame.tree
@@ -186,7 +183,7 @@ def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
         if not theta.all():
             levels = "the cells on every level, where levels below are not looked at"
             raise InvalidProblemError("marginals", levels, "none on some")
-        own = weights.precision * weights.theta / weights.unit
+        own = weights.precision * weights.theta / UNIT
         return Upward(basis, replace(weights, precision=own), means)
     if frame.total is not None:
         # As in exact answers: the public total is all that is believed of the root's.
@@ -285,7 +282,7 @@ def estimate(
         return estimate_held(measured)
     made = upward(measured)
     tree = measured.frame.tree
-    beta = (made.weights.beta / made.weights.unit).T.copy()
+    beta = (made.weights.beta / UNIT).T.copy()
     passes.down(tree.child_start, made.means, beta, made.basis.subset)
     cells = made.basis.backward(made.means)
     return np.asarray(cells, dtype=np.float64)
@@ -305,7 +302,7 @@ def _own_means(
     means = np.zeros((frame.tree.n, domain.size))
     order = sorted(frame.marginals, key=domain.size_of, reverse=True)
     for q in order:
-        parts = (weights.own[q] / weights.unit)[frame.strata]
+        parts = (weights.own[q] / UNIT)[frame.strata]
         rows = np.flatnonzero(parts.any(axis=1))
         if not len(rows):
             continue
@@ -342,11 +339,8 @@ def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
 
     Int64 ``(entries,)``, in the order of its entries. Linear in the entries.
     """
-    places = np.zeros(1, dtype=np.int64)
-    for at in q:
-        stride = math.prod(domain.shape[at + 1 :])
-        places = (places[:, None] + stride * np.arange(domain.shape[at])).reshape(-1)
-    return places
+    first = tuple(slice(None) if at in q else 0 for at in domain.full)
+    return np.arange(domain.size).reshape(domain.shape)[first].reshape(-1)
 
 
 def check_room(frame: TableFrame, free: int, *, bytes_per_cell: int = 64) -> None:

@@ -17,12 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
 from discreet.hierarchy.contingency.cell_counts import centered_along
-from discreet.hierarchy.contingency.systems import (
-    Subtrees,
-    ZeroLayout,
-    summed_to,
-    system_weights,
-)
+from discreet.hierarchy.contingency.systems import Subtrees, ZeroLayout, system_weights
 from discreet.hierarchy.contingency.weights import divided, interactions, sum_below
 
 if TYPE_CHECKING:
@@ -113,13 +108,8 @@ class ExactFit:
         `questions` are ``(questions, entries)`` of Python integers; combinations are those of the marginal's
         irregular attributes. Linear in the result.
         """
-        domain, layout = self.measured.frame.domain, self.layout
-        inside, _ = layout.parts(self.marginal)
-        shaped = questions.reshape(len(questions), *domain.shape_of(self.marginal))
-        order = [0, *(1 + self.marginal.index(at) for at in (*inside, *self.regular))]
-        shaped = shaped.transpose(order).reshape(len(questions), domain.size_of(inside), -1)
-        possible, place = layout.entries(self.marginal)
-        return shaped[:, possible[place]]
+        place = self.layout.entries(self.marginal)[1]
+        return self.layout.split(questions, self.marginal)[:, place]
 
     def answers(self, questions: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
         """Answer linear questions about the entries of the marginal, as fractions.
@@ -154,7 +144,7 @@ class ExactFit:
         spread = self.cells_of(questions)
         sums = np.zeros((len(nodes), len(questions)), dtype=object)
         for subset, values in self._values.items():
-            part = summed_to(spread, domain, self.regular, subset).reshape(len(questions), -1)
+            part = domain.project(spread, subset, self.regular).reshape(len(questions), -1)
             sums += values[nodes].reshape(len(nodes), -1) @ part.T
         return divided(sums, self.scale)
 
@@ -244,7 +234,7 @@ class ExactFit:
         """
         domain = self.measured.frame.domain
         split = self.layout.split(self.measured.values[q], q)
-        summed = summed_to(split, domain, self.layout.parts(q)[1], subset)
+        summed = domain.project(split, subset, self.layout.parts(q)[1])
         return centered_along(summed.astype(dtype), domain, subset)
 
     def noises(self, question: NDArray[Any], regions: Mapping[int, int]) -> list[NoisePart]:
@@ -263,7 +253,7 @@ class ExactFit:
         domain, layout = self.measured.frame.domain, self.layout
         spread = self.cells_of(question[None])[0]
         centered = {
-            subset: centered_along(summed_to(spread, domain, self.regular, subset), domain, subset)
+            subset: centered_along(domain.project(spread, subset, self.regular), domain, subset)
             for subset in self.steps
         }
         parts = []

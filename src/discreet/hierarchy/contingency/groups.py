@@ -72,6 +72,7 @@ def read_groups(
         raise unknown_name(f"domain, {name} of", str(fine), sorted(plain))
     known = [str(one) for one in listed[fine]]
     place: dict[str, int] = {}
+    partition = f"each category of {fine} in one group of {name}"
     for at, (group, members) in enumerate(groups.items()):
         if isinstance(members, str) or not isinstance(members, Sequence) or not members:
             raise InvalidProblemError("domain", expected, repr(members))
@@ -79,12 +80,9 @@ def read_groups(
             if one not in known:
                 raise unknown_name(f"domain, {group} of {name}", one, known)
             if one in place:
-                partition = f"each category of {fine} in one group of {name}"
                 raise InvalidProblemError("domain", partition, f"{one!r} in several")
             place[one] = at
-    left = [one for one in known if one not in place]
-    if left:
-        partition = f"each category of {fine} in one group of {name}"
+    if left := [one for one in known if one not in place]:
         raise InvalidProblemError("domain", partition, f"{left[0]!r} in none")
     impossible = [tuple(one for one in known if place[one] != at) for at in range(len(groups))]
     zeros = tuple(

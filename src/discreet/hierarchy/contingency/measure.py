@@ -365,12 +365,10 @@ def measure(
         for stratum in range(frame.n_strata):
             rows = np.flatnonzero(strata == stratum)
             scale = scales[marginal][stratum]
-            if not len(rows):
-                continue
             if scale is None:
                 table[rows] = 0
-                continue
-            drawn = draw_noise(scale, noise, len(rows) * table.shape[1], source)
-            table[rows] += drawn.reshape(len(rows), -1)
+            elif len(rows):
+                drawn = draw_noise(scale, noise, len(rows) * table.shape[1], source)
+                table[rows] += drawn.reshape(len(rows), -1)
         values[marginal] = table
     return MeasuredTables(frame, values, scales, noise, guarantee, seeded=not is_private(bits))

@@ -9,6 +9,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from discreet.hierarchy.contingency.shares import (
     kinds_of,
     whole_shares,
 )
+from discreet.hierarchy.contingency.weights import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,28 +196,20 @@ def _searched(
     """
     prices, pushes, least = bound
 
-    def run(stated: Program, start: Floats, patience: int) -> Floats:
-        return best_shares(
-            stated,
-            measured,
-            prices,
-            pushes,
-            start=start,
-            fixed=fixed,
-            least=least,
-            patience=patience,
-        )
-
+    run = partial(
+        best_shares, measured=measured, prices=prices, pushes=pushes, fixed=fixed, least=least
+    )
     # The first run only finds which shares are small.
     grain = SHARE_GRAINS[program.residuals is not None]
-    first = _without_small(program.kinds, run(program, allowed, 40), grain)
-    shares = [run(program, first, 150)]
+    first = _without_small(program.kinds, run(program, start=allowed, patience=40), grain)
+    shares = [run(program, start=first, patience=150)]
     several = program.loss == "worst" or math.isfinite(program.caps)
     equal = _equal_parts(program, measured, allowed)
     if program.squared and several and len(allowed) <= LIMITS.max_kinds_of_starts:
         gaussian = replace(program, squared=False, caps=math.sqrt(program.caps))
-        convex = _without_small(program.kinds, run(gaussian, allowed, 40), grain)
-        shares += [run(program, equal, 150), run(program, convex, 150)]
+        convex = run(gaussian, start=allowed, patience=40)
+        starts = equal, _without_small(program.kinds, convex, grain)
+        shares += [run(program, start=start, patience=150) for start in starts]
     if program.squared and fixed is None:
         shares.append(equal)
     candidates = [_within_caps(program, measured, one, allowed, fixed) for one in shares]
@@ -303,10 +297,7 @@ def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
     parts = dict.fromkeys(targets)
     if sum(2 ** len(q) for q in targets) <= LIMITS.max_measured * 8:
         every = dict.fromkeys(
-            one
-            for q in targets
-            for size in range(len(q), -1, -1)
-            for one in itertools.combinations(q, size)
+            one for q in targets for one in sorted(parts_of(q), key=len, reverse=True)
         )
         if len(every) <= LIMITS.max_measured:
             return tuple(parts | every)
@@ -356,13 +347,12 @@ def _within_caps(
         return shares
     targets = program.weights > 0
     naive = _equal_parts(program, measured, allowed)
-    base = program.bought(measured)
     for step in range(41):
         part = (step / 40) ** 2
         mixed = (1 - part) * shares + part * naive
-        spread = program.spread(program.precision(mixed, base))[0] @ program.entry.T
+        spread = _spread(program, measured, mixed)
         if fixed is not None or (spread[targets] <= program.caps).all():
-            return mixed
+            break
     return mixed
 
 

@@ -35,13 +35,13 @@ from discreet.hierarchy.contingency.region_groups import (
     check_groups,
     grouped_regions,
 )
-from discreet.hierarchy.contingency.result import shrunk_in_words
+from discreet.hierarchy.contingency.result import refuse_many_rows, shrunk_in_words
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.contingency.workload import LOSSES, OF_LARGEST, Workload, read_workload
 from discreet.hierarchy.measure import check_guarantee, level_shares
-from discreet.hierarchy.planned import CellSource, Drawing, RegionPlan
+from discreet.hierarchy.planned import Drawing, RegionPlan, refuse_arguments
 from discreet.hierarchy.regions import own_columns, read_regions
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     groups: GroupedRegions | None = None
 
     _data_type: ClassVar[type[CellCounts]] = CellCounts
-    _source_type: ClassVar[type[Any]] = CellSource
 
     def __post_init__(self) -> None:
         # Noise that cannot be had is refused before anything is charged for it.
@@ -209,6 +208,20 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         record = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
         return replace(self, guarantee=guarantee, record=record)
 
+    def check_rows(self) -> None:
+        """Refuse plans whose tables :meth:`RegionTables.to_rows` could not write as rows; to be called before a charge.
+
+        Raises
+        ------
+        InvalidProblemError
+            For levels of groups of regions, which no column names, or a public number of records that is too large.
+            Where that number is not public, too many rows are known after the charge alone.
+        """
+        if self.groups is not None:
+            expected = "none with groups of regions, which have no columns"
+            raise InvalidProblemError("rows", expected, "levels of groups")
+        refuse_many_rows(self.frame.total or 0, "rows")
+
     @property
     def _wanted(self) -> tuple[str, list[str]] | None:
         """Private table: its name in messages, and the columns that are read; ``None`` if only counts are taken."""
@@ -272,6 +285,12 @@ def _load_kernels(method: Hashable, guarantee: DPForPersons) -> None:
     counted = CellCounts(planned.frame, np.array([[1, 0], [0, 0]]))
     solver = cast("TableMethod", method)
     solver.solve(measure(counted, guarantee), threads=1, on_progress=None)
+
+
+_BESIDE_NO_FRAME = (
+    "columns domain by person marginals shares levels total workload workload_levels loss groups"
+)
+"""Arguments of :func:`plan` whose place a :class:`TableFrame` takes; all of them are ``None`` by default."""
 
 
 def plan(
@@ -388,28 +407,16 @@ def plan(
     assumed public  domain: sex 2 x age 2, 4 cells
     assumed public  max_rows: a person has one row
     """
+    arguments = dict(locals())
     check_guarantee(guarantee)
     if method is not None and shrink is not None:
         raise InvalidProblemError("shrink", "none beside a method, which has its own", repr(shrink))
     chosen = method or Descent(shrink="parent" if shrink is None else shrink)
     if isinstance(regions, TableFrame):
-        facts: dict[str, object] = {
-            "columns": columns,
-            "domain": domain,
-            "by": by,
-            "person": person,
-        }
-        facts |= {"marginals": marginals, "shares": shares, "levels": levels, "total": total}
-        facts |= {"workload": workload, "workload_levels": workload_levels, "loss": loss}
-        facts |= {
-            "groups": groups,
-            "max_rows": None if max_rows == 1 else max_rows,
-            "refuse_rows": refuse_rows or None,
-        }
-        for name, value in facts.items():
-            if value is not None:
-                expected = "its default beside a TableFrame"
-                raise InvalidProblemError(name, expected, type(value).__name__)
+        facts = {name: arguments[name] for name in _BESIDE_NO_FRAME.split()}
+        facts["max_rows"] = None if max_rows == 1 else max_rows
+        facts["refuse_rows"] = refuse_rows or None
+        refuse_arguments(facts, "its default beside a TableFrame")
         return TablesPlan(regions, guarantee, chosen)
     if domain is None:
         raise InvalidProblemError("domain", "the attributes with all their categories", "None")
@@ -421,16 +428,7 @@ def plan(
     grouped: Grouped = (None, None)
     check_groups(groups, guarantee, loss, levels)
     if shares is None:
-        target, (frame, record), grouped = _best(
-            read,
-            tree,
-            guarantee,
-            marginals,
-            (workload, workload_levels, loss, groups),
-            levels,
-            max_rows,
-            total,
-        )
+        target, (frame, record), grouped = _best(read, tree, guarantee, arguments)
         names = names[: (grouped[0] or frame).tree.depth]
         if tree.depth and not own_columns(names):
             expected = "a table on a level below the root whose column is not in parentheses, or no columns"
@@ -443,24 +441,17 @@ def plan(
     return TablesPlan(frame, guarantee, chosen, named, target, record, *grouped)
 
 
-def _best(  # noqa: PLR0917 - arguments of plan, as given
-    domain: Domain,
-    tree: Tree,
-    guarantee: DPForPersons,
-    marginals: Any,  # noqa: ANN401 - as for plan
-    wanted: tuple[Any, Any, Any, int | None],
-    levels: Sequence[Exact] | None,
-    max_rows: int,
-    total: int | None,
+def _best(
+    domain: Domain, tree: Tree, guarantee: DPForPersons, arguments: Mapping[str, Any]
 ) -> tuple[Workload, BestFrame, Grouped]:
     """Read the workload and choose the shares for it; return both, and the regions without groups where it has these.
 
     Raises InvalidProblemError for marginals beside a workload, one that comes twice, or no part for the lowest level.
 
-    `wanted` is workload, its weights by level, loss, and groups; `levels` fixes the parts of levels, `total` is a
-    public number of records. The cost is that of :func:`best_frame`.
+    `arguments` are those of :func:`plan`, by name. The cost is that of :func:`best_frame`.
     """
-    workload, weights, loss, groups = wanted
+    workload, marginals, levels = (arguments[name] for name in ("workload", "marginals", "levels"))
+    groups, max_rows, total = (arguments[name] for name in ("groups", "max_rows", "total"))
     if workload is not None and marginals is not None:
         raise InvalidProblemError("marginals", "none with a workload, which names them", "some")
     if marginals is not None:
@@ -471,7 +462,11 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
                 raise InvalidProblemError("marginals", "each marginal once", repr(list(names)))
     tables = marginals if workload is None else workload
     target = read_workload(
-        domain, tree.depth + 1, ["cells"] if tables is None else tables, weights, loss
+        domain,
+        tree.depth + 1,
+        ["cells"] if tables is None else tables,
+        arguments["workload_levels"],
+        arguments["loss"],
     )
     parts = None if levels is None else level_shares(tree.depth, levels)
     if parts is not None and not parts[-1]:
@@ -535,15 +530,13 @@ def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # 
 
     Raises InvalidProblemError, naming the argument `field`, for others.
     """
+    expected = "a list of names such as total or sex:age"
     if isinstance(marginals, str) or not isinstance(marginals, Sequence) or not marginals:
-        raise InvalidProblemError(
-            field, "a list of names such as total or sex:age", repr(marginals)
-        )
+        raise InvalidProblemError(field, expected, repr(marginals))
     if all(isinstance(one, str) for one in marginals):
         return [list(marginals)] * n_levels
     if len(marginals) != n_levels:
         raise InvalidProblemError(field, f"one list for each of {n_levels} levels", len(marginals))
-    expected = "a list of names such as total or sex:age"
     listed = [[*items_of(one, field, expected)] for one in marginals]
     if not all(listed):
         at = 1 + listed.index([])

@@ -7,6 +7,7 @@ public. Private counts of the lowest regions are :class:`~discreet.hierarchy.con
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -253,13 +254,11 @@ class Domain:
         """Array ``(n_cells,)``: False for structural zeros."""
         allowed = np.ones(self.shape, dtype=bool)
         for zero in self.zeros:
-            inside = np.ones(self.shape, dtype=bool)
-            for name, listed in zero.items():
-                at = self.place(name)
-                known = self.attributes[at].categories
-                mask = np.array([one in listed for one in known])
-                inside &= mask.reshape([-1 if k == at else 1 for k in range(len(self.shape))])
-            allowed &= ~inside
+            masks = [
+                [one in zero.get(each.name, each.categories) for one in each.categories]
+                for each in self.attributes
+            ]
+            allowed[np.ix_(*masks)] = False
         flat = allowed.reshape(-1)
         flat.setflags(write=False)
         return flat
@@ -314,7 +313,7 @@ class Domain:
         Parameters
         ----------
         tables
-            ``(rows, entries)`` of the marginal `given`; of the cells where that is ``None``.
+            ``(..., entries)`` of the marginal `given`; of the cells where that is ``None``.
         marginal
             A part of `given`.
         given
@@ -323,7 +322,7 @@ class Domain:
         Returns
         -------
         ndarray
-            ``(rows, size_of(marginal))``.
+            ``(..., size_of(marginal))``.
 
         Examples
         --------
@@ -331,27 +330,21 @@ class Domain:
         [[4, 6]]
         """
         source = self.full if given is None else given
-        shaped = tables.reshape(len(tables), *self.shape_of(source))
-        dropped = tuple(k + 1 for k, at in enumerate(source) if at not in marginal)
+        rows = tables.shape[:-1]
+        shaped = tables.reshape(*rows, *self.shape_of(source))
+        dropped = tuple(k for k, at in enumerate(source, start=len(rows)) if at not in marginal)
         summed = shaped.sum(axis=dropped) if dropped else shaped
-        return np.ascontiguousarray(summed.reshape(len(tables), -1))
+        return np.ascontiguousarray(summed.reshape(*rows, self.size_of(marginal)))
 
     def entries(self, marginal: Marginal) -> NDArray[np.int64]:
         """Array ``(n_cells,)``: the entry of a marginal to which each cell belongs."""
-        shape = self.shape_of(marginal)
-        places = np.unravel_index(np.arange(self.size), self.shape)
-        if not marginal:
-            return np.zeros(self.size, dtype=np.int64)
-        places_in_marginal = np.ravel_multi_index(tuple(places[at] for at in marginal), shape)
-        return np.asarray(places_in_marginal, dtype=np.int64)
+        along = [size if at in marginal else 1 for at, size in enumerate(self.shape)]
+        own = np.arange(self.size_of(marginal), dtype=np.int64).reshape(along)
+        return np.broadcast_to(own, self.shape).reshape(-1)
 
     def labels(self, marginal: Marginal) -> list[tuple[str, ...]]:
         """List a tuple of categories for each entry of a marginal, the last attribute fastest; linear in these."""
-        shape = self.shape_of(marginal)
-        return [
-            tuple(self.attributes[at].categories[k] for at, k in zip(marginal, index, strict=True))
-            for index in np.ndindex(*shape)
-        ]
+        return list(itertools.product(*(self.attributes[at].categories for at in marginal)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return ``attributes``, pairs of name and categories, ``zeros``, and ``groups`` if any, for :meth:`from_dict`.

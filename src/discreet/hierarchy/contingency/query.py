@@ -223,14 +223,13 @@ def _questions(
     lists = [
         [one for one in domain.attributes[marginal[k]].categories if one in allowed[k]] for k in at
     ]
-    shown = list(itertools.product(*lists))
+    shown = tuple(itertools.product(*lists))
     place = {one: row for row, one in enumerate(shown)}
-    entries = domain.labels(marginal)
-    cells = np.zeros((len(shown), len(entries)), dtype=object)
-    for entry, labels in enumerate(entries):
-        if all(one in categories for one, categories in zip(labels, allowed, strict=True)):
+    cells = np.zeros((len(shown), domain.size_of(marginal)), dtype=object)
+    for entry, labels in enumerate(domain.labels(marginal)):
+        if all(map(set.__contains__, allowed, labels)):
             cells[place[tuple(labels[k] for k in at)], entry] = 1
-    return marginal, cells, tuple(shown)
+    return marginal, cells, shown
 
 
 def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set[str]:

@@ -11,7 +11,6 @@ but for a column of persons, whose rows are collected; and rows that come in par
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,8 +21,8 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import name_of
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.problem import BLANK
-from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
-from discreet.hierarchy.planned import CellSource
+from discreet.hierarchy.lazy_rows import add_up, collect_remote, is_remote, listed_keys
+from discreet.hierarchy.planned import RowSource
 from discreet.hierarchy.problem import OTHER
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
 from discreet.hierarchy.regions import canonical, grouped_keys, join_left, own_columns, place_rows
@@ -31,6 +30,8 @@ from discreet.tables.frames import collect, open_table
 from discreet.tables.keys import distinct_keys, key_of, nth_rows, refuse_or_note
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.problem import Domain, TableFrame
@@ -116,7 +117,7 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
     ----------
     source
         A data frame of any library that Narwhals knows, also a lazy one, the path of a CSV or Parquet file, or a
-        :class:`CellSource`.
+        :class:`RowSource`.
     frame
         The public facts.
     columns
@@ -140,7 +141,7 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
     >>> count_cells(people, frame, RecordColumns(("state",))).counts.tolist()
     [[1, 1], [1, 0]]
     """
-    if isinstance(source, CellSource):
+    if isinstance(source, RowSource):
         counts, rows = source.count_cells(frame, columns)
     elif is_remote(source) and columns.person is None:
         counts, rows = count_placed(
@@ -228,15 +229,7 @@ def count_placed(table: Table, frame: TableFrame) -> tuple[NDArray[np.int64], Co
         nw.when(fine).then(nw.col(name)).otherwise(nw.lit(0)).alias(name) for name in (LEAF, CELL)
     )
     grouped = collect(table.group_by(LEAF, CELL, WHY).agg(nw.col(ROWS).sum()), PEOPLE)
-    leaf, cell, why, many = (
-        grouped[name].to_numpy().astype(np.int64) for name in (LEAF, CELL, WHY, ROWS)
-    )
-    counts = np.zeros((len(frame.tree.leaves), frame.domain.size), dtype=np.int64)
-    np.add.at(counts, (leaf[why == 0], cell[why == 0]), many[why == 0])
-    rows: Counter[int] = Counter()
-    for reason, number in zip(why[why > 0].tolist(), many[why > 0].tolist(), strict=True):
-        rows[reason] += number
-    return counts, rows
+    return add_up(grouped, CELL, ROWS, (len(frame.tree.leaves), frame.domain.size))
 
 
 def _grouped(source: Any, frame: TableFrame, columns: RecordColumns) -> Any:  # noqa: ANN401 - a lazy frame of any library

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import at_least, at_most, count
+from discreet.core.progress import gap_between
 from discreet.core.statements import state
 from discreet.core.views import bars
 from discreet.hierarchy.contingency.expected import entry_errors
@@ -39,6 +40,11 @@ NO_PEOPLE = (
     "matches a person is not the record of that person"
 )
 """Warning about the rows of :meth:`RegionTables.to_rows`."""
+
+SMALL_CELLS = (
+    "are biased, as in any table that is never below zero: ask `discreet query` for intervals"
+)
+"""What a text about a release says of small cells."""
 
 
 @final
@@ -71,7 +77,7 @@ class LevelGap:
     @property
     def gap(self) -> float:
         """``(upper - lower) / upper``, 0 when both are 0."""
-        return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+        return gap_between(self.lower, self.upper) or 0.0
 
 
 @final
@@ -162,18 +168,13 @@ class RegionTables:
         frame = self.frame
         guarantee = cast("PureDP | ZeroConcentratedDP", outcome.guarantee)
         made_by = outcome.provenance.parameters.get("method", {})
+        regions = f"{frame.tree.n} regions on {frame.tree.depth + 1} levels"
+        sentences = (*shrunk_in_words(made_by), *self.distances_in_words())
         return [
-            (
-                "tables",
-                f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
-            ),
+            ("tables", f"{regions}, {frame.domain.size} cells"),
             *(("noise", line) for line in noise_in_words(frame, guarantee)),
-            *(("whole tables", words) for words in shrunk_in_words(made_by)),
-            *(("whole tables", words) for words in self.distances_in_words()),
-            (
-                "small cells",
-                "are biased, as in any table that is never below zero: ask `discreet query` for intervals",
-            ),
+            *(("whole tables", words) for words in sentences),
+            ("small cells", SMALL_CELLS),
         ]
 
     def marginal(self, text: str) -> NDArray[np.int64]:

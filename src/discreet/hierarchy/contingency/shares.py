@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.hierarchy.contingency.measure import moved_by_person
+from discreet.hierarchy.contingency.weights import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,12 +178,7 @@ class Program:
     @cached_property
     def subsets(self) -> tuple[Marginal, ...]:
         """Interactions of the targets."""
-        parts = {
-            one
-            for q in self.targets
-            for size in range(len(q) + 1)
-            for one in itertools.combinations(q, size)
-        }
+        parts = {one for q in self.targets for one in parts_of(q)}
         return tuple(sorted(parts, key=lambda one: (len(one), one)))
 
     @cached_property

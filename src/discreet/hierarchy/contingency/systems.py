@@ -281,10 +281,7 @@ class _Systems:
         self.full = layout.domain.full
         self.root = subtrees.of[0] if measured.frame.total is not None and not subset else None
         self.kind: Any = object if exact else np.float64
-        self.one = np.array(
-            [[self._number(i == k) for k in range(layout.size)] for i in range(layout.size)],
-            dtype=self.kind,
-        )
+        self.one = np.eye(layout.size, dtype=self.kind) * self._number(1)
         # A marginal without an attribute of the interaction says nothing about it.
         frame = measured.frame
         covering = [
@@ -435,14 +432,3 @@ def _as_floats(step: Step) -> Step:
     return Step(
         each(step.gains), made(step.kept), made(step.total), each(step.shares), made(step.first)
     )
-
-
-def summed_to(
-    tables: NDArray[Any], domain: Domain, given: Marginal, subset: Marginal
-) -> NDArray[Any]:
-    """Add up the last axis of `tables`, ``(..., entries of given)``, to the entries of `subset`, a part of `given`."""
-    shaped = tables.reshape(*tables.shape[:-1], *domain.shape_of(given))
-    before = tables.ndim - 1
-    dropped = tuple(before + k for k, at in enumerate(given) if at not in subset)
-    summed = shaped.sum(axis=dropped) if dropped else shaped
-    return summed.reshape(*tables.shape[:-1], domain.size_of(subset))

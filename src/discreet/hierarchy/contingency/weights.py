@@ -45,14 +45,12 @@ MOST_INTERACTIONS = 1 << 10
 @final
 @dataclass(frozen=True, eq=False)
 class TableWeights:
-    """The weights of one fit.
+    """The weights of one fit, in units of ``1 / UNIT``.
 
     Parameters
     ----------
     subsets
         The interactions, each by the attributes that it is about.
-    unit
-        What a weight of 1 is: all others are in these units.
     own
         For each marginal ``(n_strata, n_subsets)``: its part in the mean of a region.
     theta
@@ -65,11 +63,16 @@ class TableWeights:
     """
 
     subsets: tuple[Marginal, ...]
-    unit: int
     own: Mapping[Marginal, NDArray[Any]]
     theta: NDArray[Any]
     beta: NDArray[Any]
     precision: NDArray[Any]
+
+
+def parts_of(marginal: Marginal) -> list[Marginal]:
+    """List all subsets of the attributes of a marginal, smallest first; ``2^attributes`` of them."""
+    sizes = range(len(marginal) + 1)
+    return [one for size in sizes for one in itertools.combinations(marginal, size)]
 
 
 def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Marginal, ...]:
@@ -86,11 +89,7 @@ def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Margin
     if 1 << len(attributes) > MOST_INTERACTIONS:
         expected = f"at most {MOST_INTERACTIONS.bit_length() - 1} attributes"
         raise InvalidProblemError("domain", expected, len(attributes))
-    return tuple(
-        itertools.chain.from_iterable(
-            itertools.combinations(attributes, count) for count in range(len(attributes) + 1)
-        )
-    )
+    return tuple(parts_of(attributes))
 
 
 def table_weights(measured: MeasuredTables) -> TableWeights:
@@ -122,7 +121,6 @@ def table_weights(measured: MeasuredTables) -> TableWeights:
         theta[0, subsets.index(())] = 1.0
     return TableWeights(
         subsets,
-        UNIT,
         _whole_parts(own, precision),
         np.rint(theta * UNIT).astype(np.int64),
         _shares_of_children(measured, beta),

@@ -52,18 +52,13 @@ class Workload:
 
     Examples
     --------
-    >>> Workload({(0,): (Fraction(1), Fraction(2))}, "variance").n_tables
-    2
+    >>> Workload({(0,): (Fraction(1), Fraction(0))}, "variance").depth
+    0
     """
 
     tables: Mapping[Marginal, tuple[Fraction, ...]]
     loss: str
     capped: bool = False
-
-    @property
-    def n_tables(self) -> int:
-        """Number of tables with a weight, one for each level and marginal."""
-        return sum(weight > 0 for weights in self.tables.values() for weight in weights)
 
     @property
     def depth(self) -> int:

@@ -17,45 +17,6 @@ if TYPE_CHECKING:
 
 
 @part
-def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
-    keys: NDArray[np.float64],
-    jumps: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    runs: int,
-    keys_too: NDArray[np.float64],
-    jumps_too: NDArray[np.float64],
-) -> int:
-    """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; return in which arrays it ends, 0 or 1.
-
-    Keys carry their jumps; the second pair of arrays is as long as the first. ``O(m log runs)`` for m keys.
-
-    `keys`, `jumps` and the buffers `keys_too`, `jumps_too` are ``(m,)`` or longer, `edges` ``(runs + 1,)``, which is
-    overwritten.
-    """
-    side = 0
-    while runs > 1:
-        made = 0
-        for first in range(0, runs, 2):
-            i, middle = edges[first], edges[first + 1]
-            stop = edges[first + 2] if first + 1 < runs else middle
-            j = middle
-            for at in range(i, stop):
-                if j >= stop or (i < middle and keys[i] <= keys[j]):
-                    keys_too[at], jumps_too[at] = keys[i], jumps[i]
-                    i += 1
-                else:
-                    keys_too[at], jumps_too[at] = keys[j], jumps[j]
-                    j += 1
-            made += 1
-            edges[made] = stop
-        runs = made
-        keys, keys_too = keys_too, keys
-        jumps, jumps_too = jumps_too, jumps
-        side = 1 - side
-    return side
-
-
-@part
 def _bend(
     children: NDArray[np.int64],
     offsets: NDArray[np.int64],
@@ -75,11 +36,9 @@ def _bend(
         bends, prices of the region itself there, flows there, and slopes after it. Of a leaf its price alone counts,
         and its slope.
     """
-    room, n = offsets[-1], offsets[1] - offsets[0]
+    room = offsets[-1]
     bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
     value, slope = np.empty(room), np.empty(room)
-    work, jumps = np.empty((2, n)), np.empty((2, n))
-    edges = np.empty(n + 2, np.int64)
     for r in range(len(y) - 1, top - 1, -1):
         first, stop = children[r], children[r + 1]
         at, weight = offsets[r], 2.0 * weights[r]
@@ -88,47 +47,20 @@ def _bend(
             slope[at] = jump[at]
             continue
         start, count = offsets[first], offsets[stop] - offsets[first]
-        work[0, :count] = price[start : start + count]
-        jumps[0, :count] = jump[start : start + count]
-        side = 0
-        if (
-            count == stop - first
-            and jump[start : start + count].min() == jump[start : start + count].max()
-        ):
-            # Leaves of one weight: nothing needs to move with the keys.
-            work[0, :count].sort()
-        else:
-            for c in range(first, stop + 1):
-                edges[c - first] = offsets[c] - start
-            side = _merge(work[0], jumps[0], edges, stop - first, work[1], jumps[1])
+        keys, jumps = price[start : start + count], jump[start : start + count]
+        order = np.argsort(keys, kind="mergesort")
         flow, steep, steep_above = 0.0, 0.0, 0.0
         for j in range(count):
-            key = work[side, j]
+            key = keys[order[j]]
             if j:
-                flow += steep * (key - work[side, j - 1])
-            steep += jumps[side, j]
+                flow += steep * (key - keys[order[j - 1]])
+            steep += jumps[order[j]]
             bend[at + j], value[at + j], slope[at + j] = key, flow, steep
             price[at + j] = key + weight * (flow - y[r])
             above = steep / (1.0 + weight * steep)
             jump[at + j] = above - steep_above
             steep_above = above
     return bend, price, value, slope
-
-
-@part
-def _last(values: NDArray[np.float64], start: int, stop: int, x: float) -> int:
-    """Return the last place from `start` up to `stop` whose value is at most ``x``; ``start - 1`` if there is none.
-
-    `values` ``(n,)`` ascend between both. A bisection.
-    """
-    low = start
-    while low < stop:
-        middle = (low + stop) // 2
-        if values[middle] <= x:
-            low = middle + 1
-        else:
-            stop = middle
-    return low - 1
 
 
 @kernel
@@ -171,7 +103,7 @@ def flows_at(
     `prices`, `values` and `slopes` ``(sizes, bends)`` are as :func:`bends` wrote them. A bisection a size.
     """
     for s in range(len(prices)):
-        j = _last(prices[s], int(np.int64(0)), prices.shape[1], p)
+        j = np.searchsorted(prices[s], p, side="right") - 1
         out[s] = 0.0
         if j >= 0:
             out[s] = values[s, j] + slopes[s, j] * (p - prices[s, j])
@@ -240,7 +172,8 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
                 out[s, r] = root_flows[s]
                 paid[first:stop] = p - weight * (root_flows[s] - y[r])
                 continue
-            j = _last(price, offsets[r], offsets[r + 1], p)
+            own = price[offsets[r] : offsets[r + 1]]
+            j = offsets[r] + np.searchsorted(own, p, side="right") - 1
             if j < offsets[r]:
                 q, out[s, r] = p + weight * y[r], 0.0
             else:
@@ -404,14 +337,12 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             if first == stop:
                 continue
             least, m = _pool(first, stop, low, length, table, buffer)
-            take = x[r] - least
-            if take == 0:
-                for c in range(first, stop):
-                    x[c] = low[c]
-                continue
-            select(buffer, int(np.int64(0)), m, take - 1)
-            last, ties = buffer[take - 1], take
-            for i in range(take):
+            # Below each increment, where none is taken.
+            last, ties = -(1 << 62), x[r] - least
+            if ties:
+                select(buffer, int(np.int64(0)), m, ties - 1)
+                last = buffer[ties - 1]
+            for i in range(ties):
                 ties -= buffer[i] < last
             for c in range(first, stop):
                 x[c] = low[c]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from discreet.core.method import MethodRecord, Methods
+from discreet.hierarchy.survival import Tell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.sensitivity import Kind
 
 __all__ = ["DEFAULT", "METHODS", "Method", "Tell", "quick_methods", "reason"]
-
-Tell = Callable[[str], None]
-"""Hears a few words about a step."""
 
 DEFAULT = "m-c-dp-weighted"
 """The method of ``method=None``, whatever the data."""
@@ -119,7 +116,6 @@ class Method(Protocol):
     """
 
     kind: ClassVar[Kind]
-    integral: ClassVar[bool]
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[Any]:
         """Compute counts from noisy values and public facts alone: post-processing, which costs no budget.

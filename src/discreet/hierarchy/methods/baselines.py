@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 import numpy as np
 
 from discreet.hierarchy.methods.top_down import apportion
-from discreet.hierarchy.survival import check_kind, counts_of, fitted
+from discreet.hierarchy.survival import Need, Tell, check_kind, counts_of, fitted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -28,7 +26,6 @@ class RawNoisy:
     """Noisy counts as they come (``raw``): unbiased, some negative, and they do not add up."""
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
@@ -47,7 +44,6 @@ class Clipped:
     """Noisy counts with zeros in place of negative ones (``clipped``): biased, and they do not add up."""
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
@@ -70,7 +66,6 @@ class BottomUp:
     """
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     only_leaves: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
@@ -103,7 +98,6 @@ class BottomUpCumulative:
     loss: Literal["l2", "l1"] = "l2"
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
     only_leaves: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods

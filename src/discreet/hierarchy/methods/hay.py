@@ -14,16 +14,14 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.isotonic import isotonic_int, isotonic_l1
-from discreet.hierarchy.survival import check_kind, node_weights
+from discreet.hierarchy.survival import Need, Tell, check_kind, node_weights
 from discreet.hierarchy.treefit import TreeFit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -38,7 +36,6 @@ class HayTree:
     """
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = False
     promises: ClassVar[tuple[str, ...]] = ("consistent",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.float64]:  # noqa: ARG002 - the signature of all methods
@@ -62,7 +59,6 @@ class HaySorted:
     loss: Literal["l2", "l1"] = "l2"
 
     kind: ClassVar[Kind] = "sorted"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 

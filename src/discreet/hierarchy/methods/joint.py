@@ -18,18 +18,17 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.printed import bounds, missed_gap
+from discreet.core.progress import gap_between
 from discreet.hierarchy.isotonic import isotonic_float
 from discreet.hierarchy.laminar import project
-from discreet.hierarchy.survival import Weights, check_kind, counts_of, node_weights
+from discreet.hierarchy.survival import Need, Tell, Weights, check_kind, counts_of, node_weights
 from discreet.hierarchy.treefit import TreeFit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -57,7 +56,7 @@ class JointFit:
     @property
     def gap(self) -> float:
         """``(upper - lower) / upper``, 0 when both are 0."""
-        return (self.upper - self.lower) / self.upper if self.upper > self.lower else 0.0
+        return gap_between(self.lower, self.upper) or 0.0
 
 
 def fit_jointly(
@@ -187,7 +186,6 @@ class Joint:
     weights: Weights = "inverse-variance"
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:

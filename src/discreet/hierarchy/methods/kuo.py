@@ -22,16 +22,14 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods.hay import sorted_histograms
 from discreet.hierarchy.methods.top_down import apportion
-from discreet.hierarchy.survival import check_kind, counts_of, fitted
+from discreet.hierarchy.survival import Need, Tell, check_kind, counts_of, fitted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -40,7 +38,6 @@ class KuoNaive:
     """Direct counts on the simplex, and consistency by matching (``kuo-naive``). Public units only."""
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
@@ -68,7 +65,6 @@ class KuoHc:
     loss: Literal["l2", "l1"] = "l1"
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
@@ -97,7 +93,6 @@ class KuoHg:
     loss: Literal["l2", "l1"] = "l2"
 
     kind: ClassVar[Kind] = "sorted"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods

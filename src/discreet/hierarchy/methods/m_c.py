@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.survival import Weights, check_kind, counts_of, node_weights
+from discreet.hierarchy.survival import Need, Tell, Weights, check_kind, counts_of, node_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.lp import LinearProgram
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -46,7 +44,6 @@ class MC:
     time_limit: float | None = None
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
@@ -95,7 +92,10 @@ def _program(
     increments = int(most.sum()) * n
     if increments > max_increments:
         raise InvalidProblemError("measured", f"at most {max_increments} increments", increments)
-    below = [np.flatnonzero(_under(tree.parents, int(node), leaves)) for node in range(tree.n)]
+    below: list[list[int]] = [[] for _ in range(tree.n)]
+    for number, leaf in enumerate(leaves.tolist()):
+        for above in tree.ancestors(leaf).tolist():
+            below[above].append(number)
     base = len(leaves) * n
     cost: list[NDArray[np.floating]] = [np.zeros(base)]
     rows: list[NDArray[np.int64]] = []
@@ -106,7 +106,7 @@ def _program(
         for s in range(n):
             pieces = np.arange(int(most[node]))
             cost.append((2.0 * pieces + 1 - 2 * float(values[node, s])) * int(weights[node]))
-            own = below[node] * n + s
+            own = np.array(below[node]) * n + s
             columns += [own, at + pieces]
             rows += [np.full(len(own) + len(pieces), row)]
             entries += [np.ones(len(own)), np.full(len(pieces), -1.0)]
@@ -129,15 +129,3 @@ def _program(
         upper=upper,
         integrality=np.arange(at) < base,
     )
-
-
-def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``.
-
-    A step up for each level.
-    """
-    at = leaves.copy()
-    # Parents have smaller numbers: a node above the node after this is not below it.
-    while (at > node).any():
-        at = np.where(at > node, parents[at], at)
-    return np.asarray(at == node)

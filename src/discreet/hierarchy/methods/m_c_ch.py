@@ -15,16 +15,14 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.isotonic import isotonic_sums
-from discreet.hierarchy.survival import check_kind, check_needs
+from discreet.hierarchy.survival import Need, Tell, check_kind, check_needs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -60,7 +58,6 @@ class Chain:
     solver: Literal["pooling", "recurrence"] = "pooling"
 
     kind: ClassVar[Kind] = "chain"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units", "equal depth")
 
     def __post_init__(self) -> None:
@@ -80,14 +77,12 @@ class Chain:
         """
         check_kind(measured, "chain")
         frame = measured.frame
-        tree, total = frame.tree, frame.total
+        tree = frame.tree
         check_needs(frame, measured.scales, self.needs)
-        if total is None:
-            raise InvalidProblemError("units", "public", "private")
         if on_progress is not None:
             on_progress("one chain")
         solve = _pooled if self.solver == "pooling" else _recurrence
-        chain = solve(tree, measured.values, total)
+        chain = solve(tree, measured.values, frame.total or 0)
         counts = np.diff(chain, prepend=0).reshape(frame.n_sizes, len(tree.leaves)).T
         return tree.totals(counts)
 

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, final
 
 from discreet.hierarchy.laminar import project
-from discreet.hierarchy.survival import Weights, check_kind, counts_of, fitted, node_weights
+from discreet.hierarchy.survival import Tell, Weights, check_kind, counts_of, fitted, node_weights
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
 
@@ -63,7 +62,6 @@ class MCDP:
     weights: Weights = "equal"
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts, int64 ``(nodes, sizes)``, from noisy survival counts.

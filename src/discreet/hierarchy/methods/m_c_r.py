@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.hierarchy.methods.joint import Joint, rounded
-from discreet.hierarchy.survival import Weights, counts_of
+from discreet.hierarchy.survival import Need, Tell, Weights, counts_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 
 @final
@@ -41,7 +39,6 @@ class MCRelaxed:
     weights: Weights = "equal"
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.hierarchy.laminar import optimal, project
-from discreet.hierarchy.survival import Weights, check_kind, node_weights
+from discreet.hierarchy.survival import Tell, Weights, check_kind, node_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
 
@@ -68,7 +67,6 @@ class MH:
     threads: int = 1
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.solver not in ("laminar", "milp"):

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
+    from discreet.hierarchy.survival import Need, Tell
 
 
 @final
@@ -62,7 +61,6 @@ class MHDP:
     delta: int | None = None
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.hierarchy.laminar import continuous
-from discreet.hierarchy.survival import Weights, check_kind, node_weights
+from discreet.hierarchy.survival import Tell, Weights, check_kind, node_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.sensitivity import Kind
 
 
@@ -53,7 +52,6 @@ class MHRelaxed:
     weights: Weights = "inverse-variance"
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:

@@ -22,16 +22,14 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.hierarchy.laminar import project
-from discreet.hierarchy.survival import check_kind, counts_of, fitted
+from discreet.hierarchy.survival import Need, Tell, check_kind, counts_of, fitted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.methods import Tell
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.sensitivity import Kind
-    from discreet.hierarchy.survival import Need
 
 _WEIGHT_OF_PARENT = 1 << 20
 """The weight that holds a parent at its counts in one program for all sizes; whether it did is checked."""
@@ -94,7 +92,6 @@ class TopDown:
     variant: Literal["a", "b"] = "a"
 
     kind: ClassVar[Kind] = "direct"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def __post_init__(self) -> None:
@@ -141,7 +138,6 @@ class TopDownCumulative:
     loss: Literal["l2", "l1"] = "l2"
 
     kind: ClassVar[Kind] = "survival"
-    integral: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:

@@ -45,7 +45,6 @@ class ChainAsPublished:
     solver: Literal["pooling", "recurrence"] = "pooling"
 
     kind: ClassVar[Kind] = Chain.kind
-    integral: ClassVar[bool] = Chain.integral
     needs: ClassVar[tuple[Need, ...]] = Chain.needs
     unproven: ClassVar[str] = METHODS["m-c-ch"].why_none
 
