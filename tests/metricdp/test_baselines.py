@@ -19,7 +19,6 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods import BASELINES, METHODS
-from discreet.metricdp.methods import baselines as _baselines
 from discreet.metricdp.methods import hub as _hub
 from discreet.metricdp.methods.baselines import (
     BestConstant,
@@ -306,14 +305,6 @@ def test_without_a_plane_there_is_no_stretch() -> None:
     ).parts[0]
     with pytest.raises(ValueError, match="plane"):
         _ = part.stretch
-
-
-def test_few_nodes_on_smooth_panels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = np.random.default_rng(3).random((30, 2)) * 4
-    space = MetricSpace.from_points(points, unit="km")
-    few = matrix_of(PlanarLaplace(), space, "2")
-    monkeypatch.setattr(_baselines, "_NODES_PER_FLAT_PANEL", 12)
-    assert few == pytest.approx(matrix_of(PlanarLaplace(), space, "2"), abs=1e-11)
 
 
 @settings(max_examples=25)

@@ -12,7 +12,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
-from discreet.metricdp.kernels import hubs as kernels
+from discreet.metricdp.kernels import brackets as kernels
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Part, WholeProblem
 from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs

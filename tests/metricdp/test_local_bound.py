@@ -129,8 +129,8 @@ def test_wrong_multipliers_are_no_danger(small: pytest.MonkeyPatch, seed: int) -
     proven = local_bound(costs, edges, epsilon).lower
     rng = np.random.default_rng(seed)
 
-    def wrong(tile: Tile, least: float, unit: float) -> Multipliers:
-        right = listed(tile, least, unit)
+    def wrong(tile: Tile, least: float) -> Multipliers:
+        right = listed(tile, least)
         noise = rng.gamma(0.5, size=len(right)) * rng.integers(0, 3, len(right))
         return Multipliers(right.report, right.source, right.target, right.value * noise)
 
@@ -147,8 +147,8 @@ def test_tiles_add_up_to_what_one_table_gives(small: pytest.MonkeyPatch) -> None
     costs, edges, epsilon = instance(303, n=40)
     kept: list[Multipliers] = []
 
-    def remembered(tile: Tile, least: float, unit: float) -> Multipliers:
-        found = listed(tile, least, unit)
+    def remembered(tile: Tile, least: float) -> Multipliers:
+        found = listed(tile, least)
         named = found.relabel(tile.secrets)
         kept.append(
             Multipliers(tile.reports[named.report], named.source, named.target, named.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.metricdp.primal_dual.merging import merge_reports
+from discreet.metricdp.primal_dual.mend import merge_reports
 
 
 def plane(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

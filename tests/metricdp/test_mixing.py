@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from discreet import MetricDP, MetricSpace
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp import Problem, design
-from discreet.metricdp.bounds.mixing import mix_with_private
-from discreet.metricdp.bounds.repair import repair
+from discreet.metricdp.bounds.repair import mix_with_private, repair
 
 # The module: it has a function of this name.
 _repair = import_module("discreet.metricdp.bounds.repair")

@@ -77,7 +77,7 @@ class Partition:
             raise InvalidProblemError(
                 "labels", f"a block for each of {n} secrets", f"{array.dtype}, shape {array.shape}"
             )
-        block_numbers = array.astype(np.int64)
+        block_numbers = array.astype(int)
         distinct = np.unique(block_numbers)
         if distinct[0] != 0 or distinct[-1] != len(distinct) - 1:
             raise InvalidProblemError("labels", "blocks 0, 1, ... without gaps", distinct.tolist())
@@ -99,7 +99,7 @@ class Partition:
     @property
     def boundary(self) -> NDArray[np.bool_]:
         """Mask of the boundary records, ``(n,)``."""
-        is_boundary = np.zeros(self.constraints.n, dtype=np.bool_)
+        is_boundary = np.zeros(self.constraints.n, dtype=bool)
         is_boundary[self.constraints.pairs[self.crossing].ravel()] = True
         return is_boundary
 
@@ -184,13 +184,13 @@ def _feature_rows(
     InvalidProblemError for k-m-rec in a space without coordinates. Eigenvectors cost ``O(n^3)``, tables ``O(n^2)``.
     """
     if name == "k-m-DV":
-        return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
+        return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=float)
     if name == "k-m-rec":
         if space.points is None:
             raise InvalidProblemError(
                 "partitioner", "a space with coordinates for k-m-rec", "one without"
             )
-        return np.asarray(space.points, dtype=np.float64)
+        return np.asarray(space.points, dtype=float)
     adjacency = np.zeros((constraints.n, constraints.n))
     i, j = constraints.pairs.T
     adjacency[i, j] = adjacency[j, i] = 1.0
@@ -199,8 +199,7 @@ def _feature_rows(
     from scipy.linalg import eigh
 
     laplacian = np.diag(adjacency.sum(axis=1)) - adjacency
-    vectors: NDArray[np.float64] = eigh(laplacian, subset_by_index=[0, n_blocks - 1])[1]
-    return vectors
+    return eigh(laplacian, subset_by_index=[0, n_blocks - 1])[1]
 
 
 def k_means(
@@ -252,10 +251,8 @@ def k_means(
         counts = np.bincount(labels, minlength=len(centers))
         used = counts > 0
         centers[used] = sums[used] / counts[used, None]
-    order = np.argsort(np.unique(labels, return_index=True)[1])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[np.unique(labels, return_inverse=True)[1]]
+    _, first, place = np.unique(labels, return_index=True, return_inverse=True)
+    return first.argsort().argsort()[place]
 
 
 def _draw_centers(rows: NDArray[np.float64], k: int, seed: int) -> NDArray[np.float64]:

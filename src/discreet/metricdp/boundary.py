@@ -15,7 +15,12 @@ import numpy as np
 from discreet.core.lp.benders import AddedRows
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers, route_demands
-from discreet.metricdp.methods.direct import LARGEST_EXPONENT, channel_program, edge_prices
+from discreet.metricdp.methods.direct import (
+    LARGEST_EXPONENT,
+    channel_program,
+    constraint_matrix,
+    edge_prices,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +78,7 @@ class Layout:
         """
         value = np.maximum(-result.added_duals, 0.0)
         priced = np.flatnonzero(value)
-        tags = np.array(result.added, dtype=np.int64).reshape(-1, 3)
+        tags = np.array(result.added, dtype=int).reshape(-1, 3)
         report, source, target = tags[priced].T
         implied = Multipliers(report, source, target, value[priced])
         dual = np.maximum(-result.row_duals, 0.0)
@@ -100,21 +105,13 @@ def implied_rows(layout: Layout, pairs: Adjacency) -> AddedRows | None:
 
     ``None`` without pairs. The tag of a row is its report, source and target. ``O(pairs k)``.
     """
-    from scipy.sparse import csr_array
-
     if not len(pairs):
         return None
     k = layout.part.n_reports
     ends = np.concatenate([pairs.pairs, pairs.pairs[:, ::-1]])
-    ratio = np.tile(np.exp(layout.part.nats(pairs.lengths)), 2)
-    place = np.searchsorted(layout.boundary, ends)
-    columns = place[:, None, :] * k + np.arange(k)[None, :, None]
-    data = np.repeat(np.stack([np.ones_like(ratio), -ratio], axis=1), k, axis=0)
-    count = k * len(ends)
-    matrix = csr_array(
-        (data.ravel(), columns.ravel(), 2 * np.arange(count + 1)),
-        shape=(count, k * len(layout.boundary)),
-    )
+    rows, _ = constraint_matrix(layout.part, pairs)
+    own = (k * layout.boundary[:, None] + np.arange(k)).ravel()
+    matrix = rows[: k * len(ends), own]
     tags = [(report, *pair) for pair in ends.tolist() for report in range(k)]
     return AddedRows(matrix, -np.inf, 0.0, tags)
 

@@ -60,7 +60,7 @@ class ImplicitCosts:
         object.__setattr__(self, "utility_loss", utility_loss)
         object.__setattr__(self, "prior", probabilities)
         # Refuses an unknown name now.
-        named_loss(space, utility_loss, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+        named_loss(space, utility_loss, np.zeros(1, dtype=int), np.zeros(1, dtype=int))
 
     @property
     def n(self) -> int:
@@ -92,8 +92,7 @@ class ImplicitCosts:
 
         They are the same floats as a problem's table has.
         """
-        cost: NDArray[np.float64] = self.prior[secrets, None] * self.losses(secrets, reports)
-        return cost
+        return self.prior[secrets, None] * self.losses(secrets, reports)
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
         """List the inputs that are taken to be public, each with its hash.

@@ -32,7 +32,7 @@ from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import negligible_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -140,90 +140,63 @@ def frontier(
             "epsilons", "different budgets, one or more", [str(budget) for budget in budgets]
         )
     whole_number(most_designs, "most_designs", "at least one design")
-    chart = _Chart(problem, budgets, radius, allow_unprotected=allow_unprotected)
-    for at in chart.next_epsilons(gap):
-        result = chart.design(at, method=method, gap=gap, time_limit=time_limit, threads=threads)
-        chart.learn(at, result)
-        if len(chart.designs) == most_designs:
+    apart = allow_unprotected
+    constraints = problem.space.adjacency(radius)
+    if not apart:
+        constraints, _ = constraints.join(problem.space)
+    lower, upper = np.zeros(len(budgets)), np.full(len(budgets), np.inf)
+    designs: dict[int, MetricDesign] = {}
+
+    def design_at(at: int, **options: Any) -> MetricDesign:  # noqa: ANN401 - options of design
+        target = MetricDP(budgets[at], problem.space.unit, radius)
+        return design(problem, target, allow_unprotected=apart, throw=False, **options)
+
+    while len(designs) < min(most_designs, len(budgets)):
+        new = _next_epsilon(lower, upper, designs, gap, negligible_loss(problem.cost))
+        if new is None:
             break
-    return Frontier(
-        np.array([float(epsilon) for epsilon in budgets]),
-        chart.lower,
-        chart.upper,
-        tuple(chart.designs[at] for at in sorted(chart.designs)),
-    )
-
-
-class _Chart:
-    """Proven bounds so far, at each epsilon."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        budgets: Sequence[Fraction],
-        radius: Exact | None,
-        *,
-        allow_unprotected: bool,
-    ) -> None:
-        self.problem, self.budgets, self.radius = problem, budgets, radius
-        self.allow_unprotected = allow_unprotected
-        self.constraints = problem.space.adjacency(radius)
-        if not allow_unprotected:
-            self.constraints, _ = self.constraints.join(problem.space)
-        self.lower, self.upper = np.zeros(len(budgets)), np.full(len(budgets), np.inf)
-        self.designs: dict[int, MetricDesign] = {}
-
-    def next_epsilons(self, gap: float) -> Iterator[int]:
-        """Yield the index of the next epsilon to design at, by the bounds so far, until each gap is at most `gap`.
-
-        The first and the last come first. The caller has to :meth:`learn` the design before it takes the next index.
-        """
-        negligible = negligible_loss(self.problem.cost)
-        last = len(self.budgets) - 1
-        yield from sorted({0, last})
-        while len(self.designs) <= last:
-            gaps = _gaps(self.lower, self.upper, negligible)
-            gaps[list(self.designs)] = -1.0
-            worst = int(gaps.argmax())
-            if gaps[worst] <= gap:
-                return
-            yield worst
-
-    def design(self, at: int, **options: Any) -> MetricDesign:  # noqa: ANN401 - options of design
-        """Design at an epsilon.
-
-        `at` is the index of the epsilon, `options` those of :func:`discreet.metricdp.design`. Never raises for a
-        missed gap.
-        """
-        target = MetricDP(self.budgets[at], self.problem.space.unit, self.radius)
-        apart = self.allow_unprotected
-        return design(self.problem, target, allow_unprotected=apart, throw=False, **options)
-
-    def learn(self, at: int, new: MetricDesign) -> None:
-        """Update the bounds at all epsilons from `new`, a design at epsilon number `at`.
-
-        At each epsilon without a design whose nearest designed neighbor is `at`, channels of the designs around it
-        are repaired and verified, and prices evaluated. Bounds that carry over are spread at the end: lower ones to
-        smaller epsilons, upper ones to larger.
-        """
-        self.designs[at] = new
-        self.upper[at] = new.upper
-        self.lower[at] = max(self.lower[at], new.lower or 0.0)
-        for i, epsilon in enumerate(self.budgets):
-            before = max((j for j in self.designs if j < i), default=None)
-            after = min((j for j in self.designs if j > i), default=None)
-            if i in self.designs or at not in {before, after}:
+        made = design_at(new, method=method, gap=gap, time_limit=time_limit, threads=threads)
+        designs[new] = made
+        lower[new] = max(lower[new], made.lower or 0.0)
+        upper[new] = made.upper
+        for at, epsilon in enumerate(budgets):
+            before = max((other for other in designs if other < at), default=None)
+            after = min((other for other in designs if other > at), default=None)
+            if at in designs or new not in {before, after}:
                 continue
-            around = [self.designs[j] for j in (before, after) if j is not None]
+            around = [designs[other] for other in (before, after) if other is not None]
             for table in _candidate_matrices(around, epsilon):
-                method = KnownChannel("carried over", "A channel was carried over.", table)
-                self.upper[i] = min(self.upper[i], self.design(i, method=method).upper)
-            for prices in _candidate_prices(around, self.constraints, epsilon):
-                lower = lower_bound(self.problem.cost, self.constraints, epsilon, prices)
-                self.lower[i] = max(self.lower[i], lower)
+                known = KnownChannel("carried over", "A channel was carried over.", table)
+                upper[at] = min(upper[at], design_at(at, method=known).upper)
+            for prices in _candidate_prices(around, constraints, epsilon):
+                proven = lower_bound(problem.cost, constraints, epsilon, prices)
+                lower[at] = max(lower[at], proven)
         # The least loss falls with epsilon: lower bounds hold for smaller epsilons, channels for larger ones.
-        self.lower[:] = np.maximum.accumulate(self.lower[::-1])[::-1]
-        np.minimum.accumulate(self.upper, out=self.upper)
+        lower[:] = np.maximum.accumulate(lower[::-1])[::-1]
+        np.minimum.accumulate(upper, out=upper)
+    made_in_order = tuple(designs[at] for at in sorted(designs))
+    return Frontier(np.array([float(epsilon) for epsilon in budgets]), lower, upper, made_in_order)
+
+
+def _next_epsilon(
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    designs: Mapping[int, MetricDesign],
+    gap: float,
+    negligible: float,
+) -> int | None:
+    """Return the index of the next epsilon to design at; ``None`` if all others have a gap of at most `gap`.
+
+    `lower` and `upper` ``(m,)`` are the bounds so far, `negligible` is a difference that counts as none, and `designs`
+    are those at epsilons so far. The first and the last come first, then the one of the widest gap.
+    """
+    ends = [end for end in (0, len(lower) - 1) if end not in designs]
+    gaps = _gaps(lower, upper, negligible)
+    gaps[list(designs)] = -1.0
+    widest = int(gaps.argmax())
+    if ends or gaps[widest] > gap:
+        return ends[0] if ends else widest
+    return None
 
 
 def _gaps(
@@ -233,13 +206,10 @@ def _gaps(
 
     0 where ``upper - lower`` is at most `negligible`, 1 where the upper bound is infinite.
     """
-    gaps = np.zeros(len(lower))
-    wide = upper - lower > negligible
     # The upper bound is infinite before the first design.
-    known = wide & np.isfinite(upper)
-    gaps[wide] = 1.0
-    gaps[known] = (upper[known] - lower[known]) / upper[known]
-    return gaps
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(np.isinf(upper), 1.0, (upper - lower) / upper)
+    return np.where(upper - lower > negligible, gaps, 0.0)
 
 
 def _candidate_matrices(

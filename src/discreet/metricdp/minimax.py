@@ -148,7 +148,12 @@ def minimax(
     instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
-    problems = _problem_for_each_prior(problem, priors)
+    problems = [
+        Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
+        for prior in items_of(priors, "priors", "a list of priors")
+    ]
+    if not problems:
+        raise InvalidProblemError("priors", "one prior or more", "none")
     constraints = problem.space.adjacency(guarantee.radius)
     if not allow_unprotected:
         constraints, _ = constraints.join(problem.space)
@@ -184,20 +189,6 @@ def minimax(
         raise Interrupted(getattr(stopped, "best", None) or result) from None
     losses = np.array([result.channel.expected_loss(one.cost) for one in problems])
     return Minimax(result, weights, losses, _bound_for_worst_prior(result.lower or 0.0, weights))
-
-
-def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
-    """Return the problem with each of `priors`, ``(n,)`` each; its own prior is dropped.
-
-    InvalidProblemError without any, or for an invalid one.
-    """
-    problems = [
-        Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
-        for prior in items_of(priors, "priors", "a list of priors")
-    ]
-    if not problems:
-        raise InvalidProblemError("priors", "one prior or more", "none")
-    return problems
 
 
 def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
     from discreet.metricdp.problem import Problem
 
-_PAIR_SAMPLE_SIZE, _MAX_IMPLIED_SHARE = 400, 0.02
-"""Pairs of a sample, and secrets from which on it is drawn; share of implied pairs in it up to which all pairs count as
-binding. Of 499,500 pairs of 1,000 random points 113 are implied, found in 0.9 CPU seconds, November 2026."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -96,41 +92,21 @@ class Part:
 
         Entries of -1, for no path, are converted like the others: the caller has to leave them out.
         """
-        return np.asarray(lengths * self.rate, dtype=np.float64)
+        return np.asarray(lengths * self.rate, dtype=float)
 
     @cached_property
     def binding(self) -> Adjacency:
-        """The constraints not implied by others; all of them if all pairs are constrained and few are implied.
+        """The constraints not implied by others.
 
         Computed at the first access: a search within the longest edge from each secret, or ``O(n^3)`` for dense ones.
         """
-        if self._few_are_implied():
-            return self.constraints
         return self.constraints.prune()
-
-    def _few_are_implied(self) -> bool:
-        """Return whether all pairs are constrained and few of a sample are implied by others.
-
-        False for a part with too few secrets for a sample. ``O(n)`` for each pair of the sample.
-        """
-        graph = self.constraints
-        if self.n < _PAIR_SAMPLE_SIZE or not self.all_pairs:
-            return False
-        sample = slice(None, None, -(-len(graph) // _PAIR_SAMPLE_SIZE))
-        i, j = graph.pairs[sample].T
-        detours = self.paths[i] + self.paths[j]
-        # A path over one of the two ends is not a detour.
-        detours[np.arange(len(i)), i] = detours[np.arange(len(i)), j] = detours.max() + 1
-        implied = detours.min(axis=1) <= graph.lengths[sample]
-        return bool(implied.mean() < _MAX_IMPLIED_SHARE)
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """Index of the secret at which each report is located, ``(n_reports,)``: its owner, or its home."""
         # A secret of probability 0 has zero costs, so that a known home comes first.
-        places: NDArray[np.int64] = (
-            self.cost.argmin(axis=0) if self.home is None else np.array(self.home)
-        )
+        places = self.cost.argmin(axis=0) if self.home is None else self.home.copy()
         if self.own is not None:
             places[self.own] = np.arange(self.n)
         places.setflags(write=False)
@@ -286,7 +262,7 @@ class KnownChannel:
         if secrets is None:
             return None
         if prices is not None:
-            place = np.zeros(len(self.matrix), dtype=np.int64)
+            place = np.zeros(len(self.matrix), dtype=int)
             place[secrets] = np.arange(len(secrets))
             prices = prices.take(np.isin(prices.source, secrets)).relabel(place)
         return Candidate(self.name, self.matrix[secrets], prices, self.note)
@@ -351,7 +327,7 @@ class WholeProblem:
     def labels(self) -> NDArray[np.int64]:
         """Class of each secret: secrets at distance 0 are merged. Classes are numbered by their first members."""
         _, labels = self.problem.space.merge_duplicates()
-        return np.asarray(labels, dtype=np.int64)
+        return np.asarray(labels, dtype=int)
 
     @cached_property
     def representatives(self) -> NDArray[np.int64]:
@@ -370,14 +346,8 @@ class WholeProblem:
 
     @cached_property
     def binding(self) -> Adjacency:
-        """Constraints between classes that imply all others.
-
-        Of all pairs in the plane few are implied, and finding them takes longer than keeping them.
-        """
-        n, graph = self.n_classes, self.merged
-        if 2 * len(graph) == n * (n - 1):
-            return graph
-        return self.parts[0].binding if len(self.members) == 1 else graph.prune()
+        """Constraints between classes that imply all others."""
+        return self.parts[0].binding if len(self.members) == 1 else self.merged.prune()
 
     @property
     def n_classes(self) -> int:
@@ -437,7 +407,7 @@ class WholeProblem:
         home, named = loss.argmin(axis=0), self._named(inside)
         columns = np.arange(len(home))
         is_cheapest = (named >= 0) & (loss[named, columns] <= loss[home, columns])
-        return np.asarray(np.where(is_cheapest, named, home), dtype=np.int64)
+        return np.where(is_cheapest, named, home)
 
     def _named(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the place in `inside` of the class that each report names, ``(reports,)``; -1 for none of these."""
@@ -515,9 +485,5 @@ class WholeProblem:
         place = self.merged.find(prices.source, prices.target)
         stated = self.constraints.pairs[self._merged[1][place]]
         is_reversed = self.labels[stated[:, 0]] != prices.source
-        return Multipliers(
-            prices.report,
-            np.where(is_reversed, stated[:, 1], stated[:, 0]),
-            np.where(is_reversed, stated[:, 0], stated[:, 1]),
-            prices.value,
-        )
+        stated[is_reversed] = stated[is_reversed, ::-1]
+        return Multipliers(prices.report, stated[:, 0], stated[:, 1], prices.value)

@@ -118,16 +118,18 @@ class Problem:
     ) -> None:
         instance_of(space, MetricSpace, "space", "a MetricSpace")
         n = space.n
-        named = None if reports is None else _read_reports(reports, n)
+        named = None if reports is None else numbers_below(reports, n, "reports", "secrets")
+        if named is not None and len(np.unique(named)) != len(named):
+            raise InvalidProblemError("reports", "different secrets", "one of them twice")
         if isinstance(utility_loss, str):
-            named = np.arange(n, dtype=np.int64) if named is None else named
+            named = np.arange(n, dtype=int) if named is None else named
             if n * len(named) > DENSE_LIMIT**2:
                 raise InvalidProblemError("space", "at most 5,120 secrets or few reports", count(n))
             loss = named_loss(space, utility_loss, np.arange(n), named)
         else:
             loss = _read_loss(utility_loss, n)
             if named is None and loss.shape[1] == n:
-                named = np.arange(n, dtype=np.int64)
+                named = np.arange(n, dtype=int)
         if named is not None and len(named) != loss.shape[1]:
             expected = f"one secret for each of the {loss.shape[1]} columns of utility_loss"
             raise InvalidProblemError("reports", expected, len(named))
@@ -276,7 +278,7 @@ def named_loss(
         else:
             every = np.repeat(secrets, len(reports)), np.tile(reports, len(secrets))
             lengths = space.source.between(*every).reshape(len(secrets), len(reports))
-        return np.asarray(np.ldexp(lengths.astype(np.float64), -space.scale_bits))
+        return np.asarray(np.ldexp(lengths.astype(float), -space.scale_bits))
     if space.points is None:
         raise InvalidProblemError(
             "utility_loss", "a table or 'distance' for a space without points", repr(name)
@@ -292,17 +294,6 @@ def named_loss(
         return _check_losses(cdist(origins, destinations, _NORMS[name]))
 
 
-def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Read the secrets that may be reported as int64 ``(k,)``.
-
-    Raise InvalidProblemError for others, or one that comes twice.
-    """
-    named = numbers_below(reports, n, "reports", "secrets")
-    if len(np.unique(named)) != len(named):
-        raise InvalidProblemError("reports", "different secrets", "one of them twice")
-    return named
-
-
 def _allowed_reports(
     loss: NDArray[np.float64],
     reports: NDArray[np.int64],
@@ -316,7 +307,7 @@ def _allowed_reports(
     the maximum error. A report of probability 0 from one secret has probability 0 from every secret at a finite
     distance: a report is left out for all secrets, or for none.
     """
-    allowed = np.ones(len(reports), dtype=np.bool_)
+    allowed = np.ones(len(reports), dtype=bool)
     if forbidden is not None:
         allowed = ~_forbidden_columns(forbidden, len(loss), reports)
         if not allowed.any():
@@ -362,7 +353,7 @@ def _forbidden_columns(
     if table.ndim == 1:
         return np.isin(reports, table)
     secrets = numbers_below(table[:, 0], n, "forbidden", "secrets")
-    barred = np.zeros((n, len(reports)), dtype=np.bool_)
+    barred = np.zeros((n, len(reports)), dtype=bool)
     order = np.argsort(reports)
     barred[secrets, order[np.searchsorted(reports, table[:, 1], sorter=order)]] = True
     some = barred.any(axis=0) & ~barred.all(axis=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 from weakref import ref
 
@@ -14,7 +13,7 @@ import numpy as np
 from discreet.core.errors import SolverError
 from discreet.core.jit import clock
 from discreet.core.outcome import Design, Provenance
-from discreet.core.progress import FINAL_VERIFICATION, Progress
+from discreet.core.progress import FINAL_VERIFICATION, Progress, gap_between
 from discreet.core.verified import mark_verified
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound, sum_of_levels
 from discreet.metricdp.bounds.pairs import pair_prices
@@ -121,10 +120,6 @@ class _State:
         # Without prices each row has the cost of its best report.
         self.lower = max(0.0, sum_of_levels(part.cost.min(axis=1)))
 
-    def _lower(self, prices: Multipliers) -> float:
-        """Return the lower bound that prices prove for this part, in the unit of its cost; it may be negative."""
-        return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
-
     @property
     def best(self) -> Candidate | None:
         """The best candidate of a search, if any."""
@@ -166,7 +161,7 @@ class _State:
         if not self._found.keys() - {None}:
             self.compare(Exponential(), PartLimits())
         # Of equal losses that of a search.
-        return min(self._found.values(), key=itemgetter(1))
+        return min(self._found.items(), key=lambda one: (one[1][1], one[0] is not None))[1]
 
     @property
     def _least_loss(self) -> float:
@@ -195,11 +190,11 @@ class _State:
         Better prices prove a larger lower bound. A matrix is better if its loss, rows scaled to sum 1, is below that
         of all others; a rough one is renamed and repaired first if its loss could be.
         """
+        matrix, part, repaired = candidate.matrix, self.part, None
         if candidate.multipliers is not None:
-            lower = self._lower(candidate.multipliers)
+            lower = lower_bound(part.cost, part.constraints, part.epsilon, candidate.multipliers)
             if lower > self.lower:
                 self.prices, self.lower = candidate.multipliers, lower
-        matrix, part, repaired = candidate.matrix, self.part, None
         sums = np.zeros(1) if matrix is None else matrix.sum(axis=1)
         if matrix is None or not sums.min() > 0:
             return False
@@ -216,10 +211,7 @@ class _State:
             return False
         # What the state or the repaired channel has is not kept twice.
         lean = replace(candidate, matrix=matrix if repaired is None else None, multipliers=None)
-        self._found = {
-            None: (lean, raw),
-            **{m: one for m, one in self._found.items() if m is not None},
-        }
+        self._found[None] = lean, raw
         self.repaired = repaired
         return True
 
@@ -246,11 +238,10 @@ class Search:
         on_progress: Callable[[Progress], None] | None,
         executor: Executor | None,
         *,
-        start: float | None = None,
+        start: float,
     ) -> None:
-        self.start = clock() if start is None else start
+        self.start = self.reported = start
         self.handling = 0.0
-        self.reported = self.start
         self.whole, self.guarantee, self.limits = whole, guarantee, limits
         self.claim = Claim(whole.problem.space, guarantee)
         self.on_progress, self.executor = on_progress, executor
@@ -278,7 +269,7 @@ class Search:
         """
         for method in quick:
             self._run_method(method)
-        if not self.optimal:
+        if self._gap() > _LIMITS.max_optimal_gap:
             self._compare_cheap_methods()
         if not self.reached:
             for state in self.states:
@@ -344,11 +335,6 @@ class Search:
             return False
         return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible
 
-    @property
-    def optimal(self) -> bool:
-        """Whether the verified channel is proven to be optimal, up to rounding."""
-        return self.verified is not None and self._gap() <= _LIMITS.max_optimal_gap
-
     def _run_method(self, method: Method) -> None:
         """Run a method on all unfinished components, note what it said, and verify what is better.
 
@@ -381,16 +367,12 @@ class Search:
         if self.forced:
             if better and all(state.best is not None for state in self.states):
                 self._verify([state.best for state in self.states if state.best is not None])
-        elif better or self._channel_reaches_gap():
-            self._verify([state.current[0] for state in self.states])
+        else:
+            upper = sum(state.current[1] for state in self.states)
+            near_bound = upper - self.lower <= max(self.limits.gap * upper, self.negligible)
+            if better or (self._is_new() and near_bound):
+                self._verify([state.current[0] for state in self.states])
         self._report_progress(name)
-
-    def _channel_reaches_gap(self) -> bool:
-        """Return whether a channel without verification would reach the gap."""
-        upper = sum(state.current[1] for state in self.states)
-        return self._is_new() and upper - self.lower <= max(
-            self.limits.gap * upper, self.negligible
-        )
 
     def _handle_offer(self, name: str, state: _State, candidate: Candidate) -> bool:
         """Update the state by a method's current candidate; return whether the method can stop.
@@ -409,20 +391,15 @@ class Search:
         Components are solved in processes where there is an executor.
         """
         name, answers = type(method).__name__, []
+        limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
         if self.executor is not None and len(unfinished) > 1:
             # Methods in other processes can't offer candidates before they end.
-            limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
             n, parts = len(unfinished), [state.part for state in unfinished]
             return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
         for state in unfinished:
-            limits = replace(
-                self.limits,
-                seconds=self._remaining(),
-                offer=partial(self._handle_offer, name, state),
-                handling=self.handling,
-                beat=partial(self._beat, name),
-            )
-            answers.append(solve_part(method, state.part, limits))
+            offer, beat = partial(self._handle_offer, name, state), partial(self._beat, name)
+            own = replace(limits, seconds=self._remaining(), offer=offer, beat=beat)
+            answers.append(solve_part(method, state.part, own))
         return answers
 
     def _bound(self) -> None:
@@ -464,12 +441,8 @@ class Search:
         certificate.raise_for_failure()
         # The provenance names the method and parameters of the largest component.
         largest = max(zip(task.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
-        facts = {
-            **largest.parameters,
-            "delta": str(repaired.delta),
-            "theta": str(repaired.theta),
-            "limbs": repaired.limbs,
-        }
+        delta, theta = str(repaired.delta), str(repaired.theta)
+        facts = {**largest.parameters, "delta": delta, "theta": theta, "limbs": repaired.limbs}
         self.verified = _Verified(channel, certificate, upper, largest.method, facts)
         # Last, so that after a signal before this line the channel is verified again.
         self.judged.add(judged)
@@ -526,10 +499,8 @@ class Search:
 
     def _gap(self) -> float:
         """Return the relative gap of the verified channel; 1 without one."""
-        upper = math.inf if self.verified is None else self.verified.upper
-        if upper <= self.lower:
-            return 0.0
-        return 1.0 if math.isinf(upper) else (upper - self.lower) / upper
+        gap = gap_between(self.lower, None if self.verified is None else self.verified.upper)
+        return 1.0 if gap is None else gap
 
     def _beat(self, method: str) -> None:
         """Report progress, naming `method`, if the last report is older than a second."""

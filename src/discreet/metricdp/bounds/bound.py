@@ -37,8 +37,8 @@ _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Bound on the underflow error of one product."""
 
-_SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 22, 1 << 18
-"""Entries of the tables of sums, and brackets that are computed from them at once, to bound memory."""
+_PRICES_AT_ONCE, _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 20, 1 << 22, 1 << 18
+"""Prices whose constraints are found at once, entries of the tables of sums, and brackets, to bound memory."""
 
 PRICE_SHARE = 1 - 4096 * _TWICE_UNIT_ROUNDOFF
 """Share of a price that is taken, so that rounded factors do not push a bracket below the level that it aims at."""
@@ -82,7 +82,7 @@ class Multipliers:
     def __init__(
         self, report: ArrayLike, source: ArrayLike, target: ArrayLike, value: ArrayLike
     ) -> None:
-        prices = np.asarray(value, dtype=np.float64)
+        prices = np.asarray(value, dtype=float)
         if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
             raise InvalidProblemError(
                 "value",
@@ -100,7 +100,7 @@ class Multipliers:
     @classmethod
     def empty(cls) -> Multipliers:
         """Return no prices, for which the bound is the loss without privacy."""
-        return cls.stack([])
+        return cls([], [], [], [])
 
     @classmethod
     def stack(cls, parts: list[Multipliers]) -> Multipliers:
@@ -108,18 +108,17 @@ class Multipliers:
 
         Linear.
         """
-        empty = np.zeros(0, dtype=np.int32)
-        return cls(
-            np.concatenate([empty, *(part.report for part in parts)]),
-            np.concatenate([empty, *(part.source for part in parts)]),
-            np.concatenate([empty, *(part.target for part in parts)]),
-            np.concatenate([empty.astype(np.float64), *(part.value for part in parts)]),
-        )
+        columns = zip(*(part.columns for part in (cls.empty(), *parts)), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Reports, sources, targets and values."""
+        return self.report, self.source, self.target, self.value
 
     def take(self, which: NDArray[np.bool_]) -> Multipliers:
         """Return the prices marked in `which` ``(m,)``. Linear."""
-        columns = self.report, self.source, self.target, self.value
-        return Multipliers(*(column[which] for column in columns))
+        return Multipliers(*(column[which] for column in self.columns))
 
     def relabel(self, secrets: NDArray[np.integer]) -> Multipliers:
         """Return the prices with the secrets renumbered: secret i becomes ``secrets[i]``. Linear."""
@@ -200,7 +199,7 @@ def lower_bound(
     >>> 0 <= 1 / (1 + 2.718281828459045) - bound < 1e-12
     True
     """
-    table = np.asarray(cost, dtype=np.float64)
+    table = np.asarray(cost, dtype=float)
     return sum_of_levels(row_levels(table, constraints, epsilon, multipliers))
 
 
@@ -296,16 +295,15 @@ def _growth(
     A price of an unconstrained pair or of no report is refused. `epsilon` is exact, per unit; 0 stands for the growth
     of other constraints. An exponential for each different length that is priced, and a bisection for each price.
     """
-    from discreet.metricdp.kernels.brackets import find_priced
-
-    starts = np.searchsorted(constraints.pairs[:, 0], np.arange(constraints.n + 1))
-    # A view of a single pair would be read-only, for which kernels are compiled anew.
-    ends = constraints.pairs[:, 1].copy()
-    columns = multipliers.report, multipliers.source, multipliers.target
-    places = np.empty(len(multipliers.report), dtype=np.int32)
-    invalid = find_priced(*columns, starts, ends, n_reports, places)
-    if invalid >= 0:
-        report, s, t = (int(column[invalid]) for column in columns)
+    reports, source, target, _ = multipliers.columns
+    places = np.empty(len(multipliers), dtype=np.int32)
+    for first in range(0, len(places), _PRICES_AT_ONCE):
+        some = slice(first, first + _PRICES_AT_ONCE)
+        places[some] = constraints.find(source[some], target[some])
+    beyond = np.maximum(source, target) >= constraints.n
+    invalid = np.flatnonzero((places < 0) | beyond | (reports >= n_reports))
+    if len(invalid):
+        report, s, t = (int(column[invalid[0]]) for column in (reports, source, target))
         if report >= n_reports:
             raise InvalidProblemError("multipliers", f"reports below {n_reports}", report)
         raise InvalidProblemError(
@@ -331,7 +329,7 @@ def _merge_duplicates(
     ``(n,)``. Linear in the table and the constraints.
     """
     same_place = constraints.subgraph(np.flatnonzero(constraints.lengths == 0))
-    labels = same_place.components.astype(np.int64)
+    labels = same_place.components.astype(int)
     sizes = np.bincount(labels)
     if len(sizes) == len(labels):
         return table, sizes, labels
@@ -407,7 +405,7 @@ def _parents(
     reports)``; entries that are not near mean nothing. A pass over the reports for each constraint at most.
     """
     n = constraints.n
-    direct = np.full((n, n), -1, dtype=np.int64)
+    direct = np.full((n, n), -1, dtype=int)
     i, j = constraints.pairs.T
     direct[i, j] = direct[j, i] = constraints.lengths
     parent = np.repeat(home[None, :], n, axis=0)

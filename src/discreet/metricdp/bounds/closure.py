@@ -46,12 +46,10 @@ def close_columns(
     max_sweeps
         Limit on the sweeps over the edges; by default sweeps end when no entry changes.
     """
-    from discreet.metricdp.kernels.closure import raise_columns
+    from discreet.metricdp.kernels.columns import raise_columns
 
-    def close(first: int, last: int) -> None:
-        raise_columns(first, last, table, start, ends, factor, max_sweeps)
-
-    _divide_columns(table.shape[1], threads, close)
+    arrays = table, start, ends, factor, max_sweeps
+    _divide_columns(table.shape[1], threads, raise_columns, *arrays)
 
 
 def close_over_all_pairs(
@@ -76,20 +74,19 @@ def close_over_all_pairs(
     """
     from discreet.metricdp.kernels.columns import raise_over_all
 
-    def close(first: int, last: int) -> None:
-        raise_over_all(first, last, source, factor, closed)
-
-    _divide_columns(source.shape[1], threads, close)
+    _divide_columns(source.shape[1], threads, raise_over_all, source, factor, closed)
 
 
-def _divide_columns(columns: int, threads: int, close: Callable[[int, int], object]) -> None:
-    """Call `close` with the first and the last column of each piece, in several threads."""
+def _divide_columns(
+    columns: int, threads: int, close: Callable[..., object], *arguments: object
+) -> None:
+    """Call `close` with the first and the last column of each piece and `arguments`, in several threads."""
     pieces = max(round(columns / COLUMNS_PER_PASS), min(threads, columns))
     width = -(-columns // max(pieces, 1))
 
     def close_piece(piece: int) -> None:
         first = min(width * piece, columns)
-        close(first, min(first + width, columns))
+        close(first, min(first + width, columns), *arguments)
 
     with thread_pool(threads) as pool:
         run_pieces(pool, threads, pieces, close_piece)

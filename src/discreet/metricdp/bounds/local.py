@@ -15,7 +15,7 @@ the bound is evaluated from them, rounded down, one tile after another. No table
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
@@ -205,8 +205,9 @@ def local_bound(
     if not len(graph):
         return LocalBound(lowest, 0, 0.0, 0, 0, float(cheapest.sum()))
     plan = Plan(costs, graph, epsilon, farthest=farthest)
-    state, bound = _search(plan, gap, time_limit, threads, on_progress)
-    return replace(bound, lower=max(plan.lower_bound(state), lowest))
+    steps, estimate = _search(plan, gap, time_limit, threads, on_progress)
+    lower = max(plan.lower_bound(), lowest)
+    return LocalBound(lower, steps, plan.reach, len(plan.tiles), plan.multipliers, estimate)
 
 
 def _search(
@@ -215,11 +216,11 @@ def _search(
     time_limit: float | None,
     threads: int,
     on_progress: Callable[[Progress], None] | None,
-) -> tuple[TiledIterate, LocalBound]:
+) -> tuple[int, float]:
     """Take steps until the bound is within `gap` of the estimated loss or time is up; then polish multipliers.
 
-    `plan` has the tiles, `time_limit` is in seconds; `on_progress` is called at each evaluation. Returns the iterate
-    with its best multipliers, and the bound, in floats. A step is linear in the multipliers of all tiles.
+    `plan` has the tiles, which keep the best multipliers, `time_limit` is in seconds; `on_progress` is called at each
+    evaluation. Returns the number of steps, and their estimate of the least loss. A step is linear in the multipliers.
     """
     start = clock()
     end = math.inf if time_limit is None else start + time_limit
@@ -240,8 +241,7 @@ def _search(
         steps, estimate = state.count, state.dual_objective()
         state.polish(TUNING.polishing_steps, pool)
         report("local bound", done=steps, lower=max(state.best, 0.0))
-    tiles = len(plan.tiles)
-    return state, LocalBound(state.best, steps, plan.reach, tiles, plan.multipliers, estimate)
+    return steps, estimate
 
 
 def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
@@ -269,7 +269,7 @@ def length_table(
 ) -> NDArray[np.float64]:
     """Return all lengths between secrets `i` and `j`, floats ``(len(i), len(j))`` in stored units, in as many steps."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
-    return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
+    return source.between(*every).reshape(len(i), len(j)).astype(float)
 
 
 def nats_away(
@@ -282,7 +282,7 @@ def nats_away(
     within = length_table(source, group, group).max(axis=1)
     center = int(within.argmin())
     lengths = length_table(source, group[center : center + 1], secrets)[0]
-    return np.asarray(rate * (lengths - within[center]), dtype=np.float64)
+    return np.asarray(rate * (lengths - within[center]))
 
 
 def near_groups(
@@ -356,7 +356,12 @@ class Plan:
         self.groups = near_groups(
             self.source, self.homes, _REPORTS_PER_STAR_TILE if stars else _REPORTS_PER_TILE
         )
-        self.away = self._distances_to_groups()
+        every = np.arange(graph.n)
+        away = [
+            nats_away(self.source, self.homes[group], every, self.rate) for group in self.groups
+        ]
+        # Lower bounds, which may be negative.
+        self.away = np.array(away, dtype=np.float32)
         allowed = (
             r
             for r in _REACHES_IN_NATS
@@ -374,22 +379,6 @@ class Plan:
     def multipliers(self) -> int:
         """Number of multipliers of all tiles."""
         return sum(tile.n_multipliers for tile in self.tiles)
-
-    @property
-    def work_of_step(self) -> int:
-        """Work of a step in multipliers of a tile, of which sixteen are one vector."""
-        return self.multipliers * (TUNING.work_per_arc if self.stars else 1)
-
-    def _distances_to_groups(self) -> NDArray[np.float32]:
-        """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)`` float32.
-
-        May be negative. ``O(n)`` lengths for each group.
-        """
-        every = np.arange(self.graph.n)
-        away = [
-            nats_away(self.source, self.homes[group], every, self.rate) for group in self.groups
-        ]
-        return np.array(away, dtype=np.float32)
 
     def _bytes(self, reach: float) -> int:
         """Estimate the memory of all tiles of a reach, in bytes."""
@@ -412,7 +401,7 @@ class Plan:
         blocks.
         """
         graph, n = self.graph, self.graph.n
-        nats: NDArray[np.float64] = np.asarray(self.rate * graph.lengths, dtype=np.float64)
+        nats = self.rate * graph.lengths
         step = float(np.median(nats))
         degree = np.maximum(np.bincount(graph.pairs.ravel(), minlength=n), 1.0)
         degree /= degree.mean()
@@ -420,13 +409,9 @@ class Plan:
         mean = float(typical.mean()) or 1.0
         local = np.maximum(typical / mean, 1e-3)
         local /= math.exp(float(np.log(local).mean()))
-        steepness = (
-            _MAX_SCALED_SHARE
-            if self.stars
-            else min(_MAX_SCALED_SHARE, _MAX_SCALED_NATS_PER_STEP / max(step, 1e-9))
-        )
-        if not self.decays:
-            steepness = 0.0
+        steepness = _MAX_SCALED_SHARE if self.decays else 0.0
+        if not self.stars:
+            steepness = min(steepness, _MAX_SCALED_NATS_PER_STEP / max(step, 1e-9))
         sums = np.zeros(n)
         decay = np.zeros((n, n) if self.stars else (0, 0), dtype=np.float32)
         if self.stars:
@@ -434,18 +419,16 @@ class Plan:
             decay[i, j] = decay[j, i] = np.exp(-nats)
         for group, away in zip(self.groups, self.away, strict=True):
             inside = np.flatnonzero(away <= self.reach)
-            tile: Tile | ArcTile = (
-                ArcTile(group, self.homes[group], self.costs.block(inside, group), decay)
-                if self.stars
-                else self._tile(group, inside, nats)
-            )
             apart = self.rate * length_table(self.source, inside, self.homes[group])
             scale = np.exp(-np.minimum(steepness * apart, _MAX_SCALED_NATS))
-            tile.local = local[inside]
-            tile.units = scale / np.sqrt(tile.local)[:, None]
-            tile.start = np.exp(-0.7 * apart)
-            sums[inside] += tile.start.sum(axis=1)
-            self.tiles.append(tile)
+            units, start = scale / np.sqrt(local[inside])[:, None], np.exp(-0.7 * apart)
+            sums[inside] += start.sum(axis=1)
+            parts = inside, group, self.costs.block(inside, group), units, local[inside], start
+            if self.stars:
+                self.tiles.append(ArcTile(*parts, self.homes[group], decay))
+            else:
+                edges, own = induced_graph(self.graph, inside)
+                self.tiles.append(Tile(*parts, edges, np.exp(-nats[own])))
             least = _least_costs(self.costs, group)
             least[inside] = np.inf
             np.minimum(self.far, least, out=self.far)
@@ -453,26 +436,11 @@ class Plan:
             tile.start /= sums[tile.secrets, None]
         return TiledIterate(
             self.tiles,
-            n,
             self.far,
             unit=0.5 * mean,
             degree=degree,
             threads=threads,
             hubs=self.hubs,
-        )
-
-    def _tile(
-        self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
-    ) -> Tile:
-        """Return the tile of reports `group` ``(r,)`` on secrets `inside` ``(s,)`` and the constraints between them.
-
-        `nats` ``(m,)`` are the lengths of all constraints of the graph. ``O(m + s r)``; without multipliers yet.
-        """
-        edges, own = induced_graph(self.graph, inside)
-        unset = np.zeros((0, 0))
-        cost = self.costs.block(inside, group)
-        return Tile(
-            inside, group, edges, np.exp(-nats[own]), cost, unset, np.ones(len(inside)), unset
         )
 
     def grow(self, state: TiledIterate, pool: ThreadPoolExecutor | None) -> NDArray[np.float64]:
@@ -509,7 +477,7 @@ class Plan:
 
         state.for_each_tile(pool, grow_tile)
         state.restart_after_growth(pool)
-        return raised.astype(np.float64)
+        return raised.astype(float)
 
     def losses(self) -> tuple[float, float]:
         """Return the loss of the iterate before and after it is raised within its tiles, rows scaled to sum 1.
@@ -547,27 +515,23 @@ class Plan:
             smooth[rows] = (mean_cost[rows] + near @ mean_cost[homes]) / (1.0 + near.sum(axis=1))
         return smooth
 
-    def lower_bound(self, state: TiledIterate) -> float:
-        """Return the bound of the best multipliers of `state`, rounded down, in the loss's unit, computed tile by tile.
+    def lower_bound(self) -> float:
+        """Return the bound of the best multipliers, rounded down, in the unit of the loss, computed tile by tile.
 
         Minus infinity if a price is too high for floats. Linear in costs and multipliers.
         """
         least = self.far.copy()
         for tile in self.tiles:
-            prices = tile.prices(TUNING.least_price, state.unit)
+            prices = tile.prices(TUNING.least_price)
             edges = tile.edges if isinstance(tile, Tile) else self.graph
             levels = row_levels(tile.cost, edges, self.epsilon, prices)
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)
 
     def list_multipliers(
-        self,
-        state: TiledIterate,
-        least: float,
-        secrets: NDArray[np.int64],
-        reports: NDArray[np.int64],
+        self, least: float, secrets: NDArray[np.int64], reports: NDArray[np.int64]
     ) -> Multipliers:
-        """Return the best multipliers of all tiles above `least`, which is in the unit of the loss.
+        """Return the best multipliers of all tiles above `least`, which is in units of a typical row's cost.
 
         Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. The tables of the tiles are dropped, to
         save memory. Linear in the multipliers.
@@ -575,7 +539,7 @@ class Plan:
         capacity, count = sum(len(tile.best_multipliers) for tile in self.tiles), 0
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         for tile in self.tiles:
-            prices, own = tile.prices(least, state.unit), secrets[tile.secrets]
+            prices, own = tile.prices(least), secrets[tile.secrets]
             rows = slice(count, count + len(prices))
             columns[0][rows] = reports[tile.reports][prices.report]
             columns[1][rows] = own[prices.source]

@@ -179,7 +179,7 @@ def bound_by_parts(
         others, outside = np.flatnonzero(~np.isfinite(near)), None
         if len(others):
             apart = KDTree(coordinates[others]).query(coordinates[inside])[0]
-            outside = _arcs(np.asarray(apart, dtype=np.float64), radius)
+            outside = _arcs(np.asarray(apart), radius)
         costs = _PartCosts(
             space.source.take(inside), coordinates[inside], radius, weights[inside], outside
         )
@@ -206,8 +206,7 @@ def _arcs(chords: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
     """
     if not radius:
         return chords
-    arcs: NDArray[np.float64] = 2 * radius * np.arcsin(np.minimum(chords / 2, 1.0))
-    return arcs
+    return 2 * radius * np.arcsin(np.minimum(chords / 2, 1.0))
 
 
 def _near_pairs(

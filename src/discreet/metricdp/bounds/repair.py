@@ -19,6 +19,22 @@ of the ratio is at most ``w_ij + |ln s_i - ln s_j| <= epsilon d_ij - a``. This i
 :math:`|\ln s_i - \ln s_j| \le w_{ij} \le \epsilon d_{ij}/4 < (\epsilon d_{ij} - w_{ij})/2`. The factor 1/2
 of the exponential mechanism has the same argument. For :math:`\delta = 1` all rows are equal, which needs no slack.
 
+**Mixture.** Closing columns and dividing rows, in turn, does not converge on
+every graph: at a junction of several roads a row is raised for each of them, and divided by more than its neighbors
+are, so that the same constraints are violated again. The mixture takes one pass.
+
+Let w be the lengths to keep, z a matrix whose rows sum to 1, and :math:`v_{ik}` the largest violation at entry (i, k),
+:math:`\max_j e^{-w_{ij}} z_{jk} - z_{ik}`, or 0. With a share :math:`\beta < 1/2`, let a be the least matrix above
+:math:`v_{ik} / (1 - e^{-(1 - 2 \beta) w_i})`, :math:`w_i` the least length at i, whose columns keep the lengths
+:math:`\beta w`, :math:`m_i` its row sums, and :math:`\theta` the largest of these in the component. Then
+
+.. math:: \frac{z_{ik} + \theta\, a_{ik} / m_i}{1 + \theta}
+
+has rows that sum to 1 and keeps w. *Proof.* Row sums of a are sums of columns that keep :math:`\beta w`, so that the
+columns of :math:`p = a / m` keep :math:`2 \beta w`, and :math:`p_{ik} - e^{-w_{ij}} p_{jk} \ge p_{ik} (1 -
+e^{-(1 - 2 \beta) w_{ij}})`. Times :math:`\theta \ge m_i` this is at least :math:`v_{ik}`. ∎ A component without
+violations does not change.
+
 **Short edges.** Where ``w_ij = 0`` the closure makes two rows equal, bit for bit; they are rounded alike, and the edge
 needs no slack. So secrets much closer than most do not determine :math:`\delta`.
 
@@ -44,8 +60,11 @@ from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
 from discreet.core.spaces.adjacency import compress_rows
-from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
-from discreet.metricdp.bounds.mixing import mix_with_private
+from discreet.metricdp.bounds.closure import (
+    COLUMNS_PER_PASS,
+    close_columns,
+    close_over_all_pairs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,8 +249,7 @@ def repair(
     ([[0.9526, 0.0474], [0.0474, 0.9526]], 1e-08)
     """
     rate = to_fraction(epsilon, "epsilon")
-    table = np.array(matrix, dtype=np.float64, order="C")
-    price = np.asarray(cost, dtype=np.float64)
+    table, price = np.array(matrix, dtype=float, order="C"), np.asarray(cost, dtype=float)
     if table.shape != price.shape or table.ndim != 2 or len(table) != binding.n or not table.size:
         raise InvalidProblemError("matrix", f"a table of {binding.n} rows", f"shape {table.shape}")
     if not np.isfinite(table).all():
@@ -295,7 +313,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 ) -> _Frame:
     """Return what all closures of a repair share: sparse graph of `binding`, lengths in nats, scale and limits."""
     per_unit = float(rate / 2**binding.scale_bits)
-    nats = np.asarray(binding.lengths * per_unit, dtype=np.float64)
+    nats = np.asarray(binding.lengths * per_unit, dtype=float)
     nearest = np.full(binding.n, np.inf)
     for side in binding.pairs.T:
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
@@ -314,22 +332,23 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
     At the cost of edges times reports.
     """
     table = _raise_to_floor(table, frame)
-    logs = _logs(table)
-    logs -= np.log(table.sum(axis=1, keepdims=True))
-    least = _least_slack(table, logs, frame)
+    least = _least_slack(table, frame, table.sum(axis=1, keepdims=True))
     return None if least is None else _Closed(table, Fraction(0), Fraction(least))
 
 
 def _least_slack(
-    table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
+    table: NDArray[np.float64], frame: _Frame, sums: NDArray[np.float64] | float = 1.0
 ) -> float | None:
     """Return the least slack, in nats, of the edges between different rows; ``None`` if an edge has none.
 
-    `table` and the logarithms `logs` of its scaled rows have a row for each secret.
+    `table` has a row for each secret, which is divided by its entry of `sums` ``(n, 1)`` first.
     """
     from discreet.metricdp.kernels.columns import farthest_apart
 
-    slack = frame.nats - farthest_apart(logs, frame.pairs)
+    # A report is unused in a whole component.
+    logs = np.zeros_like(table)
+    np.log(table, out=logs, where=table > 0)
+    slack = frame.nats - farthest_apart(logs - np.log(sums), frame.pairs)
     for edge in np.flatnonzero(slack <= _TUNING.error_in_nats).tolist():
         i, j = frame.pairs[edge]
         if not (table[i] == table[j]).all():
@@ -343,13 +362,6 @@ def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.flo
     floored: NDArray[np.float64] = np.maximum(table, _MIN_ENTRY[frame.limbs])
     floored[~(table > 0)] = 0.0
     return floored
-
-
-def _logs(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of the positive entries, and 0 for the others: a report is unused in a whole component."""
-    logs = np.zeros_like(table)
-    np.log(table, out=logs, where=table > 0)
-    return logs
 
 
 def _close_at_delta(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed:
@@ -403,7 +415,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
             closed /= sums[:, None]
             if every is not None:
                 # The factors are rounded sums of many floats, so that the slack is measured.
-                slack = min(_least_slack(closed, _logs(closed), frame) or 0.0, slack)
+                slack = min(_least_slack(closed, frame) or 0.0, slack)
             return _Closed(closed, delta, Fraction(slack)) if slack > 0 else None
         # The excess falls geometrically: give up if the line of its logarithm ends above zero.
         log_excess = math.log(excess)
@@ -461,12 +473,73 @@ def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     )
     if matrix is None:
         return None
-    least = _least_slack(matrix, _logs(matrix), frame)
-    return (
-        None
-        if least is None or least <= 0
-        else _Closed(matrix, _round_delta(share), Fraction(least))
-    )
+    least = _least_slack(matrix, frame)
+    return None if least is None else _Closed(matrix, _round_delta(share), Fraction(least))
+
+
+def mix_with_private(
+    table: NDArray[np.float64],
+    nats: NDArray[np.float64],
+    start: NDArray[np.int64],
+    ends: NDArray[np.int32],
+    ids: NDArray[np.int64],
+    *,
+    labels: NDArray[np.int32],
+    beta: float = 0.3,
+    min_nats: float = 1e-9,
+    threads: int = 1,
+) -> NDArray[np.float64] | None:
+    """Return a mixture that keeps the lengths, or ``None`` if a length is nearly 0, which makes two rows equal.
+
+    Parameters
+    ----------
+    table
+        ``(n, K)`` positive, or zero in a whole component; its rows sum to 1.
+    nats
+        ``(m,)``: lengths to keep, in nats.
+    start, ends, ids
+        Edges in compressed rows: positions ``start[i]`` to ``start[i + 1]`` hold the other ends and the numbers of the
+        edges of secret i.
+    labels
+        ``(n,)``: component of each secret.
+    beta
+        Share of each length that the added columns keep: a small one adds less mass, and spreads it farther.
+    min_nats
+        Length below which floats can't separate two rows that may differ a little from two equal ones.
+    threads
+        Number of threads.
+
+    Returns
+    -------
+    ndarray
+        ``(n, K)`` floats; the caller's slack has to cover their rounding errors.
+
+    Complexity
+    ----------
+    ``m K`` for the violations, and a closure.
+    """
+    if not len(nats) or not nats.min() > min_nats:
+        return None
+    lengths = nats[ids]
+    degree = np.diff(start)
+    with_edges = np.flatnonzero(degree > 0)
+    shortest = np.minimum.reduceat(lengths, start[with_edges])
+    room = 1 - np.exp(-(1 - 2 * beta) * shortest)
+    factor = np.exp(-lengths)[:, None]
+    needed = np.zeros_like(table)
+    for first in range(0, table.shape[1], COLUMNS_PER_PASS):
+        columns = slice(first, first + COLUMNS_PER_PASS)
+        required = np.maximum.reduceat(factor * table[ends, columns], start[with_edges])
+        needed[with_edges, columns] = (
+            np.maximum(required - table[with_edges, columns], 0.0) / room[:, None]
+        )
+    close_columns(needed, start, ends, np.exp(-beta * lengths), threads=threads)
+    sums = needed.sum(axis=1)
+    share = np.zeros(int(labels.max()) + 1)
+    np.maximum.at(share, labels, sums)
+    theta = share[labels][:, None]
+    added = np.divide(needed, sums[:, None], out=np.zeros_like(needed), where=sums[:, None] > 0)
+    return np.asarray((table + theta * added) / (1 + theta))
 
 
 def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> float:
@@ -512,5 +585,4 @@ def _closed_factors(frame: _Frame, lengths: NDArray[np.float64]) -> NDArray[np.f
     np.fill_diagonal(table, 0.0)
     close(table, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
     np.negative(table, out=table)
-    factors: NDArray[np.float64] = np.exp(table, out=table)
-    return factors
+    return np.asarray(np.exp(table, out=table))

@@ -258,34 +258,18 @@ def rename_reports(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredCh
     every, names = np.arange(channel.n_secrets), np.array(channel.names)
     for group in near_groups(channel.lengths, channel.centers):
         away = nats_away(channel.lengths, channel.centers[group], every, rate)
+        weighed = np.flatnonzero(away <= _WEIGHED_NATS)
         candidates = np.flatnonzero(away <= _CANDIDATE_NATS)
-        expected = _expected_costs(
-            channel, costs, group, np.flatnonzero(away <= _WEIGHED_NATS), candidates
-        )
+        expected = np.zeros((len(group), len(candidates)))
+        step = max(1, LENGTHS_AT_ONCE // len(candidates))
+        for first in range(0, len(weighed), step):
+            some = weighed[first : first + step]
+            pairs = np.repeat(some, len(group)), np.tile(group, len(some))
+            weights = channel.weights_at(*pairs).reshape(len(some), len(group))
+            likely = weights / channel.totals[some, None]
+            expected += likely.T @ costs.block(some, candidates)
         names[group] = candidates[expected.argmin(axis=1)]
     return replace(channel, names=names)
-
-
-def _expected_costs(
-    channel: AnchoredChannel,
-    costs: ImplicitCosts,
-    reports: NDArray[np.int64],
-    weighed: NDArray[np.int64],
-    candidates: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return the cost of each report under each name, ``(reports, names)``, summed over the weighed secrets.
-
-    `reports`, `weighed` and the names `candidates` are indices; ``O(weighed reports names)``, in blocks.
-    """
-    expected = np.zeros((len(reports), len(candidates)))
-    step = max(1, LENGTHS_AT_ONCE // len(candidates))
-    for first in range(0, len(weighed), step):
-        some = weighed[first : first + step]
-        pairs = np.repeat(some, len(reports)), np.tile(reports, len(some))
-        weights = channel.weights_at(*pairs).reshape(len(some), len(reports))
-        likely = weights / channel.totals[some, None]
-        expected += likely.T @ costs.block(some, candidates)
-    return expected
 
 
 def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
@@ -398,7 +382,7 @@ def _to_integers(
         expected = "secrets that are farther apart; merge those that nearly coincide"
         raise InvalidProblemError("space", expected, at_most(shortest * 2.0**-edges.scale_bits, 3))
     scale = min(_MAX_ANCHOR_SUM / float(anchors.sum()), (LARGEST_ANCHOR - 1) / float(anchors.max()))
-    integers = np.floor(anchors * scale).astype(np.int64)
+    integers = np.floor(anchors * scale).astype(int)
     return AnchoredChannel(space, rate, np.arange(space.n), integers, lift=lift)
 
 

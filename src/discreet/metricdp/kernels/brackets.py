@@ -1,66 +1,16 @@
-"""Compiled sums of the lower bound: what each bracket earns and spends, in IEEE arithmetic without contraction."""
+"""Compiled loops over prices: sums of brackets, in IEEE arithmetic without contraction, and demands on trees."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from discreet.core.jit import kernel, part
+import numpy as np
+
+from discreet.core.jit import kernel
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-
-
-@part
-def _place(low: int, high: int, starts: NDArray[np.int64], ends: NDArray[np.int32]) -> int:
-    """Return the index of pair (low, high) among pairs in lexicographic order, or -1; a bisection.
-
-    Pairs of lower end i are ``starts[i]`` to ``starts[i + 1] - 1``, ``(n + 1,)``; `ends` ``(m,)`` are their higher
-    ends.
-    """
-    if high + 1 >= len(starts):
-        return -1
-    first, last = starts[low], starts[low + 1]
-    # No later, since ends ascend, and there if all pairs are constrained.
-    last = min(last, first + high - low)
-    if last > first and ends[last - 1] == high:
-        return int(last - 1)
-    while first < last:
-        middle = (first + last) // 2
-        if ends[middle] < high:
-            first = middle + 1
-        else:
-            last = middle
-    return first if first < starts[low + 1] and ends[first] == high else -1
-
-
-@kernel
-def find_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    report: NDArray[np.int32],
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int32],
-    n_reports: int,
-    places: NDArray[np.int32],
-) -> int:
-    """Find the constraint of each price; return the first price of none, or of no report, or -1.
-
-    Prices and ``places``, which are written, are ``(prices,)`` arrays. Pairs whose lower secret is i are those from
-    ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``. A bisection where the pair of a price is not that of
-    the one before.
-
-    `n_reports` bounds the report of a price.
-    """
-    low, high, place = -1, -1, -1
-    for p in range(len(report)):
-        if low != min(source[p], target[p]) or high != max(source[p], target[p]):
-            low, high = min(source[p], target[p]), max(source[p], target[p])
-            place = _place(low, high, starts, ends)
-        if place < 0 or report[p] >= n_reports:
-            return p
-        places[p] = place
-    return -1
 
 
 @kernel
@@ -79,9 +29,9 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Add each price to what the bracket of its source earns, and growth times it to what that of its target spends.
 
-    Prices and their places among the constraints are as of :func:`find_priced`, ``growth`` is ``(constraints,)``; the
-    last three are tables ``(reports, classes)`` of the reports from ``first`` on, so that prices of one report are near
-    each other. Classes are of secrets; a growth of zero leaves a price out. ``terms`` counts summands. Linear.
+    Prices and their ``places`` among the constraints are ``(prices,)``, ``growth`` is ``(constraints,)``; the last
+    three are tables ``(reports, classes)`` of the reports from ``first`` on, so that prices of one report are near each
+    other. Classes are of secrets; a growth of zero leaves a price out. ``terms`` counts summands. Linear.
     """
     for p in range(len(report)):
         k = report[p] - first
@@ -94,3 +44,52 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             spent[k, t] += by * value[p]
             terms[k, s] += 1
             terms[k, t] += 1
+
+
+@kernel
+def pair_demands(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    demand: NDArray[np.float64],
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    depth: NDArray[np.float64],
+    report: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    price: NDArray[np.float64],
+) -> int:
+    """Write prices of pairs that meet positive demands by negative ones, nearest first; return their number.
+
+    `demand` is ``(n_reports, n)``, tree as of :class:`~discreet.metricdp.primal_dual.hubs.HubProgram`. A price p of
+    source s and target t meets a demand p at s and takes ``e^d p`` at t. Linear in the nodes for each report.
+    """
+    n = demand.shape[1]
+    nodes = len(order)
+    giver, taker = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    supply, need = np.empty(n), np.empty(n)
+    givers_at, takers_at = np.empty(nodes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
+    count = 0
+    for k in range(demand.shape[0]):
+        givers = takers = 0
+        for t in range(nodes):
+            v = order[t]
+            givers_at[t], takers_at[t] = givers, takers
+            if v < n and demand[k, v] < 0:
+                giver[givers], supply[givers] = v, -demand[k, v] * math.exp(-depth[v])
+                givers += 1
+            elif v < n and demand[k, v] > 0:
+                taker[takers], need[takers] = v, demand[k, v] * math.exp(depth[v])
+                takers += 1
+            rate = math.exp(2 * depth[v])
+            while givers > givers_at[first[t]] and takers > takers_at[first[t]]:
+                s = taker[takers - 1]
+                amount = min(supply[givers - 1] * rate, need[takers - 1])
+                report[count], source[count], target[count] = k, s, giver[givers - 1]
+                price[count] = amount * math.exp(-depth[s])
+                count += 1
+                if amount < need[takers - 1]:
+                    need[takers - 1] -= amount
+                    givers -= 1
+                else:
+                    supply[givers - 1] -= amount / rate
+                    takers -= 1
+    return count

@@ -3,71 +3,136 @@
 Arrays are laid out as ``[block of 16 reports][secret or constraint][16]``, so that an edge is read once for 16 reports
 and a value fills one vector register. The pull of a multiplier and its push for the next step are one pass, so that it
 is read once a step. The state is float32; nothing that is claimed rests on it.
+
+Half steps of one secret and of one constraint get rows of 16 numbers that share no memory, so that each loop becomes
+one pass of vector instructions. Additions and products are done one by one and in the order written, so that results
+are the same on every machine.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from discreet.core.jit import kernel
-from discreet.metricdp.kernels.primal_dual_step import move, pull, push
+from discreet.core.jit import disjoint, kernel
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.metricdp.kernels.sizes import StepSizes
+    from discreet.metricdp.kernels.sizes import StepSizes, TileArrays
+
+_SMALLEST_NORMAL_PRODUCT = np.float32(1e-30)
+"""Magnitude below which a value is taken for 0: its products would be subnormal, which take a hundred times as long."""
+
+Row: TypeAlias = "NDArray[np.float32]"
+"""``(16,)``: one number for each report of a block; with arcs ``(n,)``, one for each secret."""
+
+Rows: TypeAlias = "tuple[Row, Row]"
+"""The rows of the two secrets i and j of a constraint, or of its two directions, i to j first."""
 
 
-class BlockArrays(NamedTuple):
-    """Variables, multipliers and scales of a tile in blocks of 16 reports.
+@disjoint
+def push(prices: Rows, r: Rows, g: Rows, a: np.float32) -> None:
+    """Add to the reduced costs ``g`` of both secrets what the multipliers of their constraint add to them.
 
-    ``X``, ``X0``, ``S``, ``W`` and ``G`` are ``(blocks, n, 16)``: variables, anchor, scale, scaled cost, and what the
-    multipliers add to reduced costs, which is kept up; ``R`` has the scales of ratios, ``L`` and ``L0`` two rows a
-    constraint, for its directions.
+    ``prices`` are the multipliers of the two directions, ``r`` the scales of ratios, ``a`` the factor ``e^-nats``.
     """
-
-    X: NDArray[np.float32]
-    X0: NDArray[np.float32]
-    L: NDArray[np.float32]
-    L0: NDArray[np.float32]
-    S: NDArray[np.float32]
-    R: NDArray[np.float32]
-    W: NDArray[np.float32]
-    G: NDArray[np.float32]
+    for v in range(REPORTS_PER_BLOCK):
+        forth, back = prices[0][v] * r[1][v], prices[1][v] * r[0][v]
+        g[0][v] += a * forth - back
+        g[1][v] += a * back - forth
 
 
-class Constraints(NamedTuple):
-    """Ends ``(m, 2)`` and ``e^-nats`` ``(m,)`` of the constraints."""
+@disjoint
+def pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
+    prices: Rows,
+    anchors: Rows,
+    z: Rows,
+    r: Rows,
+    g: Rows,
+    a: np.float32,
+    rates: tuple[np.float32, np.float32, np.float32],
+    moved: Row,
+) -> None:
+    """Take a reflected step of the multipliers of a constraint, averaged with the anchor, and push them.
 
-    ends: NDArray[np.int32]
-    shrink: NDArray[np.float32]
+    ``rates`` are the step sigma and the weights of anchor and point, which add up to 1. Other arguments are as of
+    :func:`push`; ``z`` are the reflected points. Squares of the step are added to ``moved``.
+    """
+    sigma, rest, weight = rates
+    for v in range(REPORTS_PER_BLOCK):
+        forth, back = prices[0][v], prices[1][v]
+        new_forth = forth + sigma * (r[1][v] * (a * z[0][v] - z[1][v]))
+        new_back = back + sigma * (r[0][v] * (a * z[1][v] - z[0][v]))
+        new_forth = max(new_forth, np.float32(0.0))
+        new_back = max(new_back, np.float32(0.0))
+        step_forth, step_back = new_forth - forth, new_back - back
+        moved[v] = (moved[v] + step_forth * step_forth) + step_back * step_back
+        prices[0][v] = rest * anchors[0][v] + weight * ((new_forth + new_forth) - forth)
+        prices[1][v] = rest * anchors[1][v] + weight * ((new_back + new_back) - back)
+    push(prices, r, g, a)
+
+
+@disjoint
+def move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
+    lanes: int,
+    x: Row,
+    x0: Row,
+    s: Row,
+    w: Row,
+    g: Row,
+    y: Row,
+    z: Row,
+    sums: NDArray[np.floating],
+    moved: Row,
+    rates: tuple[np.float32, np.float32, np.float32],
+) -> None:
+    """Take a reflected step of the variables ``x``, averaged with the anchor ``x0``, and clear their ``g``.
+
+    The variables are those of a secret and 16 reports, or of a report and all secrets: the first ``lanes`` entries of
+    each array. ``s`` is the scale, ``w`` the scaled cost, ``y`` the multiplier of the row of each variable, ``rates``
+    are the step tau and the weights of anchor and point. ``z`` gets the reflected point, unscaled, with 0 for what is
+    below :data:`_SMALLEST_NORMAL_PRODUCT`; the point is added to ``sums``, and squares of the step to ``moved``.
+    """
+    tau, rest, weight = rates
+    for v in range(lanes):
+        old = x[v]
+        new = old - tau * (w[v] + s[v] * (g[v] - y[v]))
+        new = max(new, np.float32(0.0))
+        moved[v] += (new - old) * (new - old)
+        mirrored = (new + new) - old
+        ahead = s[v] * mirrored
+        large = (ahead > _SMALLEST_NORMAL_PRODUCT) | (ahead < -_SMALLEST_NORMAL_PRODUCT)
+        z[v] = ahead if large else np.float32(0.0)
+        sums[v] += ahead
+        x[v] = rest * x0[v] + weight * mirrored
+        g[v] = np.float32(0.0)
 
 
 @kernel
-def step(
-    tile: BlockArrays,
+def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    tile: TileArrays,
     y: NDArray[np.float32],
-    constraints: Constraints,
+    ends: NDArray[np.int32],
+    shrink: NDArray[np.float32],
     sizes: StepSizes,
     moved: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Take one reflected step, averaged with the anchor, in place; return the row sums of the reflected point.
 
-    ``y`` ``(n,)`` are the row multipliers. ``moved`` ``(2,)`` gets the squared lengths of both halves of the step. The
-    cost is ``O(n + m)`` a report.
+    ``y`` ``(n,)`` are the row multipliers, ``ends`` ``(m, 2)`` and ``shrink`` ``(m,)`` the constraints and their
+    ``e^-nats``. ``moved`` ``(2,)`` gets the squared lengths of both halves of the step. The cost is ``O(n + m)`` a
+    report.
     """
-    ends, shrink = constraints
     tau, sigma, rest, weight = sizes
     blocks, n, _ = tile.X.shape
     primal = np.zeros(REPORTS_PER_BLOCK, dtype=np.float32)
     dual = np.zeros(REPORTS_PER_BLOCK, dtype=np.float32)
-    z, rows = (
-        np.zeros((n, REPORTS_PER_BLOCK), dtype=np.float32),
-        np.zeros((n, REPORTS_PER_BLOCK), dtype=np.float32),
-    )
+    levels = np.zeros(REPORTS_PER_BLOCK, dtype=np.float32)
+    z = np.zeros((n, REPORTS_PER_BLOCK), dtype=np.float32)
+    rows = np.zeros((n, REPORTS_PER_BLOCK), dtype=np.float32)
     moved[:] = 0.0
     for b in range(blocks):
         x, x0, s, r, w, g = tile.X[b], tile.X0[b], tile.S[b], tile.R[b], tile.W[b], tile.G[b]
@@ -75,7 +140,9 @@ def step(
         primal[:] = np.float32(0.0)
         dual[:] = np.float32(0.0)
         for i in range(n):
-            move(x[i], x0[i], s[i], w[i], g[i], z[i], rows[i], primal, y[i], (tau, rest, weight))
+            levels[:] = y[i]
+            points = x[i], x0[i], s[i], w[i], g[i], levels, z[i]
+            move(REPORTS_PER_BLOCK, *points, rows[i], primal, (tau, rest, weight))
         for e in range(len(shrink)):
             # As unsigned numbers, which count from the front without a test.
             p, q = np.uint64(ends[e, 0]), np.uint64(ends[e, 1])
@@ -93,49 +160,36 @@ def step(
 
 
 @kernel
-def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float) -> float:
-    """Make the point the new anchor, negative entries clipped; return the squared distance from the old one.
+def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float) -> None:
+    """Make the point the new anchor; what is below ``least`` becomes zero, negative entries too.
 
-    What is below ``least`` becomes zero: where squares and products leave the normal floats, they take a hundred times
-    as long.
-
-    Both are ``(blocks, rows, 16)``, changed in place. Linear.
+    Where squares and products leave the normal floats, they take a hundred times as long. Both tables are ``(blocks,
+    rows, 16)``, changed in place. Linear.
     """
-    total = 0.0
     for b in range(len(table)):
         new, old = table[b], before[b]
         for i in range(len(new)):
             for v in range(REPORTS_PER_BLOCK):
-                d = new[i, v] - old[i, v]
-                total += d * d
                 kept = new[i, v] if new[i, v] > least else np.float32(0.0)
                 new[i, v] = kept
                 old[i, v] = kept
-    return total
 
 
 @kernel
-def anchor_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+def sum_prices(
     L: NDArray[np.float32],
-    L0: NDArray[np.float32],
     R: NDArray[np.float32],
     ends: NDArray[np.int32],
     shrink: NDArray[np.float32],
     G: NDArray[np.float32],
-    least: float,
-) -> float:
-    """Make the multipliers the new anchor, as :func:`anchor`, and add up anew what they do to reduced costs.
-
-    Arrays are as of :func:`step`. ``O(m)`` a report.
-    """
-    total = anchor(L, L0, least)
+) -> None:
+    """Add up anew what the multipliers do to reduced costs; arrays are as of :func:`step`. ``O(m)`` a report."""
     G[:] = np.float32(0.0)
     for b in range(len(L)):
         prices, r, g = L[b], R[b], G[b]
         for e in range(len(shrink)):
             i, j = ends[e, 0], ends[e, 1]
             push((prices[2 * e], prices[2 * e + 1]), (r[i], r[j]), (g[i], g[j]), shrink[e])
-    return total
 
 
 @kernel
@@ -146,44 +200,35 @@ def largest_value(
     shrink: NDArray[np.float32],
     rounds: int,
 ) -> float:
-    """Estimate the largest squared singular value of the scaled ratios of any report, by the power method.
+    """Estimate the largest squared singular value of the scaled ratios of the reports of a block, by the power method.
 
-    Arrays are as of :func:`step`. ``O(rounds m)`` a report.
+    `S` and `R` are ``(n, 16)``, other arrays as of :func:`step`. ``O(rounds m)`` a report.
     """
-    blocks, n, _ = S.shape
     most = 0.0
-    v0 = np.empty((n, 16), dtype=np.float32)
-    v1 = np.empty((n, 16), dtype=np.float32)
-    size = np.empty(16)
-    for b in range(blocks):
-        s, r = S[b], R[b]
-        for i in range(n):
+    before, after = np.empty((2, len(S)), dtype=np.float32)
+    for v in range(REPORTS_PER_BLOCK):
+        s, r = S[:, v].copy(), R[:, v].copy()
+        for i in range(len(s)):
             # Signs that alternate without a pattern start near the eigenvector.
-            sign = np.float32(1.0 if (i * 7919 + i * i * 31) % 13 < 6 else -1.0)
-            for v in range(REPORTS_PER_BLOCK):
-                v0[i, v] = sign
+            before[i] = np.float32(1.0 if (i * 7919 + i * i * 31) % 13 < 6 else -1.0)
+        size = 0.0
         for _ in range(rounds):
-            v1[:] = np.float32(0.0)
+            after[:] = np.float32(0.0)
             for e in range(len(shrink)):
                 i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-                for v in range(REPORTS_PER_BLOCK):
-                    forth = s[i, v] * r[j, v] * a
-                    back = s[j, v] * r[i, v] * a
-                    p = forth * v0[i, v] - v0[j, v]
-                    q = back * v0[j, v] - v0[i, v]
-                    v1[i, v] += forth * p - q
-                    v1[j, v] += back * q - p
-            size[:] = 0.0
-            for i in range(n):
-                for v in range(REPORTS_PER_BLOCK):
-                    size[v] += v1[i, v] * v1[i, v]
-            for v in range(REPORTS_PER_BLOCK):
-                size[v] = np.sqrt(size[v])
-            for i in range(n):
-                for v in range(REPORTS_PER_BLOCK):
-                    v0[i, v] = v1[i, v] / np.float32(max(size[v], 1e-30))
-        for v in range(REPORTS_PER_BLOCK):
-            most = max(most, size[v])
+                forth = s[i] * r[j] * a
+                back = s[j] * r[i] * a
+                p = forth * before[i] - before[j]
+                q = back * before[j] - before[i]
+                after[i] += forth * p - q
+                after[j] += back * q - p
+            size = 0.0
+            for i in range(len(s)):
+                size += after[i] * after[i]
+            size = np.sqrt(size)
+            for i in range(len(s)):
+                before[i] = after[i] / np.float32(max(size, 1e-30))
+        most = max(most, size)
     return most
 
 
@@ -219,9 +264,8 @@ def flows(
                 forth, back = max(kept, 0.0), max(-kept, 0.0)
                 g[i, v] += a * forth - back
                 g[j, v] += a * back - forth
-        for i in range(n):
-            for v in range(min(16, n_reports - 16 * b)):
-                F[i, 16 * b + v] = g[i, v]
+        lanes = min(16, n_reports - 16 * b)
+        F[:, 16 * b : 16 * b + lanes] = g[:, :lanes]
 
 
 @kernel
@@ -283,7 +327,6 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     shrink: NDArray[np.float64],
     least: float,
     scale: float,
-    n_reports: int,
     report: NDArray[np.int32],
     source: NDArray[np.int32],
     target: NDArray[np.int32],
@@ -297,11 +340,10 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     found = 0
     zero = np.float32(0.0)
     for b in range(len(L)):
-        lanes = min(16, n_reports - 16 * b)
         for e in range(len(shrink)):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
             forth, back, ri, rj = L[b, 2 * e], L[b, 2 * e + 1], R[b, i], R[b, j]
-            for v in range(lanes):
+            for v in range(REPORTS_PER_BLOCK):
                 p = max(forth[v], zero) * np.float64(rj[v])
                 q = max(back[v], zero) * np.float64(ri[v])
                 kept = p - a * q if p >= q else a * p - q

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.part import Part, PartLimits
     from discreet.metricdp.problem import Problem
 
-_NODES_PER_PANEL, _NODES_PER_FLAT_PANEL = 12, 4
-"""Nodes of Gauss's rule on a panel, and on a panel over which the integrand hardly varies."""
-
-
 _MIN_EXTENT_IN_NATS = 1e-6
 """Least extent of the reports, in nats, for which integrals over their cells are accurate."""
 
@@ -196,10 +192,8 @@ def _cell_masses(
     """Integrate planar Laplace noise around each secret over the Voronoi cell of each report, ``(secrets, reports)``.
 
     `secrets` and `reports` are ``(m, 2)`` points, `epsilon` is per unit of these. Rows sum to about 1; of reports at
-    one point the first gets all. About 15 exponentials an entry, for `block` secrets at
-    once, to bound memory.
+    one point the first gets all. About 15 exponentials an entry, for `block` secrets at once, to bound memory.
     """
-    from scipy.sparse import csr_array
     from scipy.spatial import Voronoi, cKDTree
 
     from discreet.metricdp.kernels.columns import swept_tails
@@ -224,20 +218,15 @@ def _cell_masses(
     spans = np.sort(np.einsum("ecx,ex->ec", corners, tangents), axis=1)
     # A secret on a side of two cells is moved by a relative 10^-12 into one of them.
     aside = secrets + 1e-12 * extent * np.array([0.8, 0.6])
-    rules = (
-        *np.polynomial.legendre.leggauss(_NODES_PER_PANEL),
-        *np.polynomial.legendre.leggauss(_NODES_PER_FLAT_PANEL),
-    )
+    nodes_per_panel = 12
+    rule = np.polynomial.legendre.leggauss(nodes_per_panel)
     masses = np.zeros((len(secrets), len(sites)))
     nearest = cKDTree(sites).query(aside)[1]
     masses[np.arange(len(secrets)), nearest] = 1.0
-    ends = np.arange(len(left))
-    signs = np.repeat([-1.0, 1.0], len(left))
-    where = np.tile(ends, 2), np.concatenate([left, right])
-    sides = csr_array((signs, where), shape=(len(left), len(sites)))
     for first in range(0, len(secrets), block):
         rows = slice(first, first + block)
-        swept = swept_tails(aside[rows], normals, offsets, spans, epsilon, *rules) / (2 * math.pi)
-        masses[rows] += swept @ sides
+        swept = swept_tails(aside[rows], normals, offsets, spans, epsilon, *rule) / (2 * math.pi)
+        np.subtract.at(masses[rows].T, left, swept.T)
+        np.add.at(masses[rows].T, right, swept.T)
     matrix[:, at_site] = np.maximum(masses, 0.0)
     return matrix

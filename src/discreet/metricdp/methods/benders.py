@@ -103,7 +103,7 @@ class Benders:
         from discreet.core.lp.benders import BendersOptions, benders
         from discreet.metricdp.boundary import implied_rows, inner_pairs
 
-        anchor = np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
+        anchor = np.asarray(Exponential().solve(part, limits).matrix, dtype=float)
         layout = self._layout(part, anchor)
         pairs = inner_pairs(layout)
         rows = _largest_program(layout, len(pairs))

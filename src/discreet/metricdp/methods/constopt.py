@@ -103,7 +103,7 @@ class ConstOPT:
         from discreet.core.lp import solve
 
         home = part.places
-        nats = np.asarray(part.rate * part.paths, dtype=np.float64)
+        nats = part.nats(part.paths)
         radius = self._radius(nats, part)
         attempts = 0
         while True:
@@ -157,15 +157,13 @@ class _Form:
     ) -> None:
         self.cost, self.nats, self.decay, self.free = part.cost, nats, decay, free
         self.n, self.k = free.shape
-        # Index of each free entry's variable; -1 for the others.
-        self.at = np.full(free.shape, -1)
+        # Index of the variable of each entry: its own if it is free, else that of its column.
+        self.at = np.tile(np.arange(self.k), (self.n, 1))
         self.at[free] = self.k + np.arange(int(free.sum()))
 
     def matrix(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the ``(n, k)`` channel of a solution ``(k + free entries,)``; its rows sum to about 1."""
-        which = np.where(self.free, self.at, np.arange(self.k))
-        table: NDArray[np.float64] = np.exp(-self.decay) * np.maximum(x, 0.0)[which]
-        return table
+        return np.exp(-self.decay) * np.maximum(x, 0.0)[self.at]
 
     def program(self) -> LinearProgram:
         """Return the linear program in the k scales, then the free entries over e; its cost is divided by the largest.
@@ -183,9 +181,8 @@ class _Form:
         weight = np.exp(-self.decay)
         # HiGHS drops smaller coefficients; the repair corrects the sums.
         i, k = np.nonzero(weight > HIGHS.small_matrix_value)
-        variable = np.where(self.free, self.at, np.arange(self.k))[i, k]
         row = np.concatenate([np.arange(m), np.arange(m), m + i])
-        column = np.concatenate([first, second, variable])
+        column = np.concatenate([first, second, self.at[i, k]])
         data = np.concatenate([np.ones(m), -np.exp(spare), weight[i, k]])
         matrix = coo_array((data, (row, column)), shape=(m + self.n, size)).tocsr()
         priced = self.cost * weight

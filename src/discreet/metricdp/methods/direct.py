@@ -189,7 +189,7 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
 
     n, k = part.cost.shape
     ratio = np.exp(part.rate * edges.lengths)
-    column = edges.pairs.astype(np.int64)[:, None, :] * k + np.arange(k)[None, :, None]
+    column = edges.pairs.astype(int)[:, None, :] * k + np.arange(k)[None, :, None]
     forth = np.broadcast_to(
         np.stack([np.ones_like(ratio), -ratio], axis=1)[:, None, :], column.shape
     )
@@ -227,5 +227,4 @@ def ratio_prices(solution: LPSolution) -> NDArray[np.float64]:
     """
     if solution.row_duals is None:
         raise SolverError("HiGHS", "no multipliers", "of an optimal solution")  # pragma: no cover
-    prices: NDArray[np.float64] = np.maximum(-solution.row_duals, 0.0)
-    return prices
+    return np.maximum(-solution.row_duals, 0.0)

@@ -96,7 +96,7 @@ def _solve_checked(
     Returns ``None`` for a singular matrix or an inaccurate solution.
     """
     try:
-        solutions = np.asarray(np.linalg.solve(table, sides), dtype=np.float64)
+        solutions = np.asarray(np.linalg.solve(table, sides), dtype=float)
     except np.linalg.LinAlgError:
         return None
     error = np.abs(table @ solutions - sides).max(axis=0)

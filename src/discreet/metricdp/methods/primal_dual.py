@@ -22,9 +22,14 @@ from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.methods.remap import rename_columns
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs
-from discreet.metricdp.primal_dual.iterate import follows_distance
-from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_columns
-from discreet.metricdp.primal_dual.merging import merge_reports
+from discreet.metricdp.primal_dual.iterate import follows_distance, steps_before_new_units
+from discreet.metricdp.primal_dual.mend import (
+    fill_rows,
+    mend,
+    mend_over_all_pairs,
+    merge_reports,
+    raise_columns,
+)
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.seeds import (
     has_sparse_spanner,
@@ -32,7 +37,6 @@ from discreet.metricdp.primal_dual.seeds import (
     seconds_for_spanner,
     spanner_for_steps,
 )
-from discreet.metricdp.primal_dual.units import steps_before_new_units
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -109,7 +113,7 @@ class _Tuning(NamedTuple):
     overtime_seconds: float = 1.0
     """Seconds beyond the limit within which an offer has to end."""
 
-    overtime_of_first_offer: float = 0.1
+    overtime_of_first_offer: float = 0.05
     """More time beyond the limit for the first offer, as a share of the limit: without a channel all steps are lost,
     and on a machine with other work mending has taken twice its forecast."""
 
@@ -217,7 +221,7 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
             graph, fine = spanner_for_steps(graph)
             reach = _TUNING.reach_nats if fine else _TUNING.spanner_reach_nats
     cost = near.cost
-    away = np.asarray(rate * near.lengths[:, near.homes], dtype=np.float64)
+    away = part.nats(near.lengths[:, near.homes])
     decays = follows_distance(cost / (float(cost.max()) or 1.0), away)
     if not decays or gap < _TUNING.min_gap_for_reach or _has_rare_secrets(cost):
         reach = math.inf
@@ -340,10 +344,10 @@ class _Run:
             return _TUNING.mending_steps + BOUND_TUNING.polishing_steps
         n, n_reports = self.near.stated_cost.shape
         triples = float(n * n * _TUNING.merged_share * n_reports)
-        return (
-            BOUND_TUNING.polishing_steps
-            + _TUNING.multipliers_per_mended_triple * triples / self.plan.work_of_step
-        )
+        # Of a step, in multipliers of a tile, of which sixteen are one vector.
+        work = self.plan.multipliers * (BOUND_TUNING.work_per_arc if self.plan.stars else 1)
+        mending = _TUNING.multipliers_per_mended_triple * triples / work
+        return BOUND_TUNING.polishing_steps + mending
 
     def _look(self, *, last: bool) -> Candidate | None:
         """Evaluate bound and loss; offer them if it is their turn or the gap is near.
@@ -455,16 +459,21 @@ class _Run:
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         near, threads = self.near, self.limits.threads
+        cost = near.cost
         if self.over_all_pairs:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
-            merged = self._merge_reports(matrix)
-            nats = np.asarray(self.plan.rate * near.lengths, dtype=np.float64)
+            # Reports are merged for a share of the gap, since mending takes time for each column.
+            homes = near.secrets[near.homes]
+            gap = float((cost.T @ matrix).min(axis=0).sum()) - self.state.best
+            allowed = _TUNING.merging_share_of_gap * max(gap, 0.0)
+            apart = near.stated_lengths[np.ix_(homes, homes)]
+            merged = merge_reports(matrix, cost, apart, allowed)
+            nats = np.asarray(self.plan.rate * near.lengths, dtype=float)
             first = None if self.plan.stars or self.plan.hubs else (self.edges, self.nats)
             private = mend_over_all_pairs(
                 merged, nats, delta, first=first, threads=threads, is_late=self._is_late
             )
             del nats
-            cost = near.cost
             table, _ = rename_columns(private, cost)
             upper = float((cost * table).sum())
         else:
@@ -472,7 +481,6 @@ class _Run:
             table = mend(
                 matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
             )
-            cost = near.cost
             few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
         if self._is_late():
@@ -481,17 +489,6 @@ class _Run:
         if upper < self.upper:
             self.upper, self.channel = upper, table
         return upper
-
-    def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Merge reports of an iterate `matrix` ``(n, k)`` before it is mended over all pairs, for a share of the gap.
-
-        Returns ``(n, groups)``, a column for each group; the cost is that of :func:`merge_reports`.
-        """
-        near = self.near
-        cost, homes = near.cost, near.secrets[near.homes]
-        loss = float((cost.T @ matrix).min(axis=0).sum())
-        allowed = _TUNING.merging_share_of_gap * max(loss - self.state.best, 0.0)
-        return merge_reports(matrix, cost, near.stated_lengths[np.ix_(homes, homes)], allowed)
 
     def _hand_in(self) -> Candidate | None:
         """Offer channel and multipliers; return the result if the run ends, else ``None``.
@@ -530,7 +527,7 @@ class _Run:
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             secrets = np.arange(plan.graph.n) if plan.hubs else self.near.secrets
-            prices = plan.list_multipliers(state, self.least_price, secrets, self.near.reports)
+            prices = plan.list_multipliers(self.least_price, secrets, self.near.reports)
             if isinstance(plan.costs, HubProgram):
                 prices = plan.costs.to_pairs(prices)
             self.offered_bound = state.best

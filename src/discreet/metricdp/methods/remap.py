@@ -79,7 +79,7 @@ def rename_columns(
     the precision of `cost`.
     """
     used = np.flatnonzero(matrix.any(axis=0))
-    best = np.zeros(matrix.shape[1], dtype=np.int64)
+    best = np.zeros(matrix.shape[1], dtype=int)
     best[used] = (cost.T @ matrix[:, used].astype(cost.dtype)).argmin(axis=0)
     table = np.zeros(cost.shape)
     np.add.at(table.T, best[used], matrix.T[used])

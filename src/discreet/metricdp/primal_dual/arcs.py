@@ -8,12 +8,12 @@ Variables and multipliers have steps of their own [PC11]_: a home has as many ar
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.kernels.sizes import StepSizes
 from discreet.metricdp.primal_dual.iterate import LEAST_ENTRY, LEAST_PRICE, TileState
 
 if TYPE_CHECKING:
@@ -21,40 +21,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.metricdp.kernels.sizes import StepSizes
+
 
 @final
+@dataclass(eq=False)
 class ArcTile(TileState):
     """Some reports, all secrets, and the arcs of each report.
 
     Parameters
     ----------
-    reports
-        ``(k,)``: reports.
     homes
         ``(k,)``: home of each report.
-    cost
-        ``(n, k)``: costs, in the unit of the loss.
     decay
         ``(n, n)``: ``e^-d`` of the constraints, 0 for other pairs and on the diagonal.
-    units
-        ``(n, k)``: units of the variables.
-    local
-        ``(n,)``: mean contribution of each secret and its neighbors to the loss, in units of the mean.
-    start
-        ``(n, k)``: starting point of the steps.
     """
 
-    def __init__(
-        self,
-        reports: NDArray[np.int64],
-        homes: NDArray[np.int64],
-        cost: NDArray[np.float64],
-        decay: NDArray[np.float32],
-    ) -> None:
-        self.reports, self.homes, self.cost, self.decay = reports, homes, cost, decay
-        self.secrets = np.arange(len(cost))
-        self.units = self.start = np.zeros((0, 0))
-        self.local = np.ones(len(cost))
+    homes: NDArray[np.int64]
+    decay: NDArray[np.float32]
 
     def prepare(self, unit: float, _degree: NDArray[np.float64]) -> None:
         """Begin with the arcs from each report's home, their prices 0, and costs divided by `unit`.
@@ -63,7 +47,7 @@ class ArcTile(TileState):
         """
         n, k = self.cost.shape
         self.unit = unit
-        self.keys = np.zeros(0, dtype=np.int64)
+        self.keys = np.zeros(0, dtype=int)
         self.source = self.target = np.zeros(0, dtype=np.uint16)
         self.shrink = self.R = self.L = self.best_multipliers = np.zeros(0, dtype=np.float32)
         self.load = self.units.T * np.sqrt(self.local)
@@ -82,7 +66,7 @@ class ArcTile(TileState):
         arcs. A sort of the new ones, which are inserted.
         """
         n, k = self.cost.shape
-        i = source.astype(np.int64)
+        i = source.astype(int)
         # By report, and then so that neighbors share no secret: a step would wait for each sum before the next is added
         # to it.
         keys = np.unique((report * n + (target - i) % n) * n + i)
@@ -113,7 +97,7 @@ class ArcTile(TileState):
         before, self.S = self.S, (units / np.sqrt(self.load)).astype(np.float32)
         self.X *= before / self.S
         self.W = self.cost.T.astype(np.float32) / np.float32(self.unit) * self.S
-        self.squares = np.square(self.S, dtype=np.float64).sum(axis=0)
+        self.squares = np.square(self.S, dtype=float).sum(axis=0)
 
     @property
     def n_multipliers(self) -> int:
@@ -154,7 +138,7 @@ class ArcTile(TileState):
             total = np.cumsum(order)
             least = order[min(int(np.searchsorted(total, cover * total[-1])), len(order) - 1)]
             report, target = np.nonzero(added >= least)
-            source = np.zeros(len(report), dtype=np.int64)
+            source = np.zeros(len(report), dtype=int)
             find_sources(Z, self.decay, required, report, target, source)
             self._add(report, source, target)
 
@@ -164,7 +148,7 @@ class ArcTile(TileState):
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the channel of the iterate, ``(n, k)``."""
-        return self.table().T.astype(np.float64)
+        return self.table().T.astype(float)
 
     def raised(self) -> NDArray[np.float64]:
         """Return the channel of the iterate after one round of raising along its arcs, ``(n, k)``. Linear."""
@@ -173,35 +157,27 @@ class ArcTile(TileState):
         entries = table.ravel()
         required = self.shrink * entries[row + self.source]
         np.maximum.at(entries, row + self.target, required)
-        return table.T.astype(np.float64)
+        return table.T.astype(float)
 
-    def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
+    def step(self, y: NDArray[np.float32], sizes: StepSizes) -> None:
         """Take one step at the row prices `y` ``(n,)``, in place; sets `sums`, the row sums, and `moved`.
 
-        `tau` and `sigma` are the primal and the dual step, `weight` the share of the new point against the anchor.
         ``O(n)`` a report, ``O(1)`` an arc.
         """
         from discreet.metricdp.kernels import arcs as kernels
 
-        arcs = kernels.ArcArrays(
-            self.first, self.source, self.target, self.shrink, self.R, self.L, self.L0
-        )
-        point = kernels.PointArrays(self.X, self.X0, self.S, self.W, self.G, y)
-        sizes = StepSizes(np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight)
-        self.sums = kernels.step_on_arcs(arcs, point, sizes, self.moved)
+        arcs = kernels.Arcs(self.first, self.source, self.target, self.shrink)
+        self.sums = kernels.step_on_arcs(self.arrays, y, arcs, sizes, self.moved)
 
-    def set_anchor(self) -> tuple[float, float]:
-        """Move the anchor to the point; return the squared distances moved by variables and multipliers.
+    def set_anchor(self) -> None:
+        """Move the anchor to the point, whose negative and tiny entries become 0.
 
-        Negative and tiny entries of the point become 0; what multipliers add to reduced costs is summed anew. Linear.
+        What multipliers add to reduced costs is summed anew. Linear.
         """
-        moved = []
         for new, old, least in ((self.X, self.X0, LEAST_ENTRY), (self.L, self.L0, LEAST_PRICE)):
-            moved.append(float(np.square(new - old, dtype=np.float64).sum()))
             new[new <= least] = 0.0
             np.copyto(old, new)
         self.G = np.ascontiguousarray(self._flow(self.L).T, dtype=np.float32)
-        return moved[0], moved[1]
 
     def copy_point(self) -> tuple[NDArray[Any], ...]:
         """Return what :meth:`restore_point` needs."""
@@ -217,28 +193,25 @@ class ArcTile(TileState):
         """Return what multipliers `L` ``(arcs,)`` add to each reduced cost: ``(n, k)``, in scaled units. Linear."""
         n, k = self.cost.shape
         row = np.repeat(np.arange(k) * n, np.diff(self.first))
-        price = L * self.R.astype(np.float64)
+        price = L * self.R.astype(float)
         inflow = np.bincount(row + self.source, self.shrink * price, n * k)
         outflow = np.bincount(row + self.target, price, n * k)
-        return np.asarray((inflow - outflow).reshape(k, n).T, dtype=np.float64)
+        return np.asarray((inflow - outflow).reshape(k, n).T, dtype=float)
 
-    def least(
-        self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
-    ) -> NDArray[np.float64]:
+    def least(self, factors: Sequence[float]) -> NDArray[np.float64]:
         """Return the least bracket of each row, for multipliers times each factor.
 
-        ``(n, factors)``, in the unit of the loss. `L` is ``(arcs,)``, negative ones counting as 0; `unit` is that of
-        scaled costs. ``O(n k)`` for each factor.
+        ``(n, factors)``, in the unit of the loss; negative multipliers count as 0. ``O(n k)`` for each factor.
         """
-        flow = unit * self._flow(np.maximum(L, np.float32(0.0)))
+        flow = self.unit * self._flow(np.maximum(self.L, np.float32(0.0)))
         return np.stack([(self.cost + by * flow).min(axis=1) for by in factors], axis=1)
 
-    def prices(self, least: float, unit: float) -> Multipliers:
+    def prices(self, least: float) -> Multipliers:
         """Return the best multipliers above `least`, numbered as in the tile, in the unit of the loss.
 
-        `least` is compared before the product with `unit`. Linear in the arcs.
+        `least` is in units of a typical row's cost. Linear in the arcs.
         """
-        price = self.best_multipliers * self.R.astype(np.float64) * self.shrink
+        price = self.best_multipliers * self.R.astype(float) * self.shrink
         arcs = np.flatnonzero(price > least)
         report = np.searchsorted(self.first, arcs, side="right") - 1
-        return Multipliers(report, self.source[arcs], self.target[arcs], unit * price[arcs])
+        return Multipliers(report, self.source[arcs], self.target[arcs], self.unit * price[arcs])

@@ -73,8 +73,7 @@ class HubProgram:
         leg = self.depth[self.proxies] - self.depth
         apart = self.near.source.between(self.proxies[i], self.proxies[j]) - leg[i] - leg[j]
         # Of a node below the other the proxies may be nearer than that.
-        longest: NDArray[np.int64] = np.maximum(apart, np.abs(self.depth[i] - self.depth[j]))
-        return longest
+        return np.asarray(np.maximum(apart, np.abs(self.depth[i] - self.depth[j])))
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the costs of some nodes and reports, 0 for hubs."""
@@ -87,16 +86,16 @@ class HubProgram:
         What prices add to the bracket of a secret is a demand, what they take a supply; demands are met by the nearest
         supplies. Linear in the prices and in the nodes of each report. `prices` has reports in the original order.
         """
-        from discreet.metricdp.kernels.hubs import pair_demands
+        from discreet.metricdp.kernels.brackets import pair_demands
 
         near, nodes = self.near, len(self.depth)
         n, k = near.stated_cost.shape
-        nats = np.asarray(self.rate * self.depth, dtype=np.float64)
+        nats = np.asarray(self.rate * self.depth, dtype=float)
         growth = np.exp(np.abs(nats[prices.source] - nats[prices.target]))
-        place = nodes * prices.report.astype(np.int64)
+        place = nodes * prices.report.astype(int)
         gain = np.bincount(place + prices.source, prices.value, nodes * k)
         drain = np.bincount(place + prices.target, growth * prices.value, nodes * k)
-        demand = np.asarray(gain - drain, dtype=np.float64).reshape(k, nodes)[:, :n]
+        demand = np.asarray(gain - drain, dtype=float).reshape(k, nodes)[:, :n]
         pairs = [np.empty(n * k, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         count = pair_demands(demand, self.order, self.first, nats, *pairs)
         return Multipliers(*(column[:count] for column in pairs)).relabel(near.secrets)
@@ -117,7 +116,7 @@ def with_hubs(
     from scipy.sparse.csgraph import depth_first_order
 
     lengths = near.lengths
-    n, depth = len(lengths), lengths[0].astype(np.float64)
+    n, depth = len(lengths), lengths[0].astype(float)
     largest = float(depth.max())
     if 2 * rate * largest > _MAX_NATS:
         return None
@@ -128,14 +127,14 @@ def with_hubs(
         return None
     depth = np.concatenate([depth, largest - merges[:, 2] / 2])
     parent = np.arange(2 * n - 1)
-    parent[merges[:, :2].astype(np.int64)] = np.arange(n, 2 * n - 1)[:, None]
+    parent[merges[:, :2].astype(int)] = np.arange(n, 2 * n - 1)[:, None]
     # Hubs at their parents are one with them.
     one = np.where(depth - depth[parent] <= least_edge * largest, parent, np.arange(2 * n - 1))
     one[:n] = np.arange(n)
     while (one != one[one]).any():
         one = one[one]
     nodes = np.unique(one)
-    depth = np.rint(depth[nodes]).astype(np.int64)
+    depth = np.rint(depth[nodes]).astype(int)
     parent = np.searchsorted(nodes, one[parent[nodes]])
     root = int(parent.max())
     child = np.flatnonzero(np.arange(len(nodes)) != root)
@@ -143,8 +142,8 @@ def with_hubs(
     length = np.maximum(depth[child] - depth[parent[child]], 1)
     graph = Adjacency(len(nodes), np.sort(ends).astype(np.int32), length, scale_bits)
     tree = coo_array((length, (parent[child], child)), shape=(len(nodes), len(nodes)))
-    order = depth_first_order(tree, root, return_predecessors=False)[::-1].astype(np.int64)
-    size = np.ones(len(nodes), dtype=np.int64)
+    order = depth_first_order(tree, root, return_predecessors=False)[::-1].astype(int)
+    size = np.ones(len(nodes), dtype=int)
     for v in order[:-1]:
         size[parent[v]] += size[v]
     first = np.arange(len(nodes)) + 1 - size[order]

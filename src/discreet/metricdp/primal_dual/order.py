@@ -89,7 +89,7 @@ class OrderedProgram:
         `cost` is ``(n, k)``, `lengths` ``(n, n)`` in stored units, `homes` ``(k,)``. ``O(n^2)``.
         """
         secrets = order_by_nearness(lengths)
-        place = np.empty(len(secrets), dtype=np.int64)
+        place = np.empty(len(secrets), dtype=int)
         place[secrets] = np.arange(len(secrets))
         reports = np.argsort(place[homes], kind="stable")
         return OrderedProgram(secrets, reports, cost, lengths, place[homes[reports]])
@@ -139,5 +139,4 @@ class OrderedProgram:
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the lengths of the pairs ``(i[t], j[t])``, in stored units."""
-        lengths: NDArray[np.int64] = self.stated_lengths[self.secrets[i], self.secrets[j]]
-        return lengths
+        return np.asarray(self.stated_lengths[self.secrets[i], self.secrets[j]])

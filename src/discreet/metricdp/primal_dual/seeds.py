@@ -8,6 +8,8 @@ violated ones are added (:mod:`~discreet.metricdp.primal_dual.arcs`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -74,7 +76,7 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     False
     """
     n = len(lengths)
-    sample = np.unique(np.linspace(0, n - 1, min(n, _TUNING.sample_size)).astype(np.int64))
+    sample = np.unique(np.linspace(0, n - 1, min(n, _TUNING.sample_size)).astype(int))
     within = lengths[np.ix_(sample, sample)]
     i, j = np.triu_indices(len(sample), 1)
     pairs = np.stack([i, j], axis=1).astype(np.int32)
@@ -95,20 +97,13 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
     memory.
     """
     limit = min(_TUNING.edges_per_secret_of_fine * edges.n, _TUNING.edges_of_spanner)
-    mark = _greedy_spanners(edges.n, edges.pairs, edges.lengths)
-    best = None
-    low, high = 0, len(_FINE_DILATIONS)
-    while low < high:
-        middle = (low + high) // 2
-        in_spanner = mark(_FINE_DILATIONS[middle], limit)
-        if in_spanner.sum() <= limit:
-            best, high = in_spanner, middle
-        else:
-            low = middle + 1
-    if best is not None:
-        return edges.subgraph(np.flatnonzero(best)), limit < _TUNING.edges_of_spanner
-    in_spanner = mark(_TUNING.sparse_dilation, len(edges))
-    return edges.subgraph(np.flatnonzero(in_spanner)), False
+    mark = cache(_greedy_spanners(edges.n, edges.pairs, edges.lengths))
+    dilations = _FINE_DILATIONS
+    # Edges fall with the dilation.
+    at = bisect_left(dilations, -limit, key=lambda dilation: -int(mark(dilation, limit).sum()))
+    fits = at < len(dilations)
+    chosen = mark(dilations[at], limit) if fits else mark(_TUNING.sparse_dilation, len(edges))
+    return edges.subgraph(np.flatnonzero(chosen)), fits and limit < _TUNING.edges_of_spanner
 
 
 def seconds_for_spanner(edges: Adjacency) -> float:
@@ -127,7 +122,7 @@ def _greedy_spanners(
     from discreet.core.kernels.distances import spanner
 
     order = np.argsort(lengths, kind="stable")
-    sorted_pairs, sorted_lengths = pairs[order], lengths[order].astype(np.float64)
+    sorted_pairs, sorted_lengths = pairs[order], lengths[order].astype(float)
 
     def mark(dilation: float, max_edges: int) -> NDArray[np.bool_]:
         in_spanner = np.zeros(len(pairs), dtype=bool)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -25,13 +25,13 @@ from discreet.metricdp.primal_dual.iterate import (
     TileState,
     aligned_zeros,
     balance_weight,
+    convert_multipliers,
     from_blocks,
     is_restart_due,
+    new_units,
     to_blocks,
-    unit_changes,
 )
 from discreet.metricdp.primal_dual.mend import raise_columns
-from discreet.metricdp.primal_dual.units import convert_multipliers, new_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,33 +62,14 @@ class Tile(TileState):
 
     Parameters
     ----------
-    secrets
-        ``(n,)``: secrets, ascending.
-    reports
-        ``(k,)``: reports.
     edges
         Constraints between the secrets, numbered as in ``secrets``.
     shrink
         ``(m,)``: ``e^-d`` of the constraints.
-    cost
-        ``(n, k)``: costs, in the unit of the loss.
-    units
-        ``(n, k)``: units of the variables, without the factors of the secrets' degrees.
-    local
-        ``(n,)``: mean contribution of each secret and its neighbors to the loss, in units of the mean.
-    start
-        ``(n, k)``: starting point of the steps.
     """
 
-    secrets: NDArray[np.int64]
-    reports: NDArray[np.int64]
     edges: Adjacency
     shrink: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    units: NDArray[np.float64]
-    local: NDArray[np.float64]
-    start: NDArray[np.float64]
-    squares: NDArray[np.float64] = field(init=False)
 
     def prepare(self, unit: float, degree: NDArray[np.float64]) -> None:
         """Convert all arrays to blocks, costs divided by `unit`; multipliers start at 0, variables at `start`.
@@ -132,7 +113,7 @@ class Tile(TileState):
         """
         from discreet.metricdp.kernels.primal_dual import largest_value
 
-        return largest_value(self.S[:1], self.R[:1], self.edges.pairs, self.small, rounds)
+        return largest_value(self.S[0], self.R[0], self.edges.pairs, self.small, rounds)
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the channel of the iterate, ``(n, k)``."""
@@ -150,7 +131,9 @@ class Tile(TileState):
         """
         before = 1.0 / from_blocks(self.R, len(self.reports))
         units = new_units(before, self.raised(), self.local)
-        change = unit_changes(units / before)
+        change = to_blocks(units / before)
+        # The padding of the last block.
+        change[change == 0] = 1.0
         convert_multipliers(self.L, change, self.edges.pairs)
         if len(self.best_multipliers):
             table = self.best_table()
@@ -195,57 +178,50 @@ class Tile(TileState):
             table[_are_marked(self.marks)] = self.best_multipliers
         return table
 
-    def step(self, y: NDArray[np.float32], tau: float, sigma: float, weight: np.float32) -> None:
+    def step(self, y: NDArray[np.float32], sizes: StepSizes) -> None:
         """Take one step at the row prices `y` of all secrets, in place; sets `sums`, the row sums, and `moved`.
 
-        `tau` and `sigma` are the primal and the dual step, `weight` the share of the new point against the anchor.
         ``O(n + m)`` a report.
         """
-        from discreet.metricdp.kernels import primal_dual as kernels
+        from discreet.metricdp.kernels.primal_dual import step
 
-        tile = kernels.BlockArrays(self.X, self.X0, self.L, self.L0, self.S, self.R, self.W, self.G)
-        constraints = kernels.Constraints(self.edges.pairs, self.small)
-        sizes = StepSizes(np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight)
-        self.sums = kernels.step(tile, y[self.secrets], constraints, sizes, self.moved)
+        edges = self.edges.pairs, self.small
+        self.sums = step(self.arrays, y[self.secrets], *edges, sizes, self.moved)
 
-    def set_anchor(self) -> tuple[float, float]:
-        """Make the point the new anchor; return how far variables and multipliers are from the old one, squared.
+    def set_anchor(self) -> None:
+        """Make the point the new anchor; its negative and tiny entries become 0.
 
-        Floats, in scaled variables. X and L are changed too: negative and tiny entries become 0; G, what multipliers
-        add to reduced costs, is summed anew. Linear in the entries of X and L.
+        What multipliers add to reduced costs is summed anew. Linear in the variables and multipliers.
         """
-        from discreet.metricdp.kernels.primal_dual import anchor, anchor_prices
+        from discreet.metricdp.kernels.primal_dual import anchor, sum_prices
 
-        ends = self.edges.pairs
-        dl = anchor_prices(self.L, self.L0, self.R, ends, self.small, self.G, LEAST_PRICE)
-        return anchor(self.X, self.X0, LEAST_ENTRY), dl
+        anchor(self.L, self.L0, LEAST_PRICE)
+        sum_prices(self.L, self.R, self.edges.pairs, self.small, self.G)
+        anchor(self.X, self.X0, LEAST_ENTRY)
 
-    def least(
-        self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
-    ) -> NDArray[np.float64]:
+    def least(self, factors: Sequence[float]) -> NDArray[np.float64]:
         """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``.
 
-        `L` is ``(blocks, 2 m, 16)``. ``O(n + m)`` for each report and factor.
+        ``O(n + m)`` for each report and factor.
         """
         from discreet.metricdp.kernels.primal_dual import flows
 
         flow = np.zeros(self.cost.shape)
-        flows(L, self.R, self.edges.pairs, self.shrink, flow)
-        flow *= unit
-        columns = [(self.cost + by * flow).min(axis=1) for by in factors]
-        return np.stack(columns, axis=1)
+        flows(self.L, self.R, self.edges.pairs, self.shrink, flow)
+        flow *= self.unit
+        return np.stack([(self.cost + by * flow).min(axis=1) for by in factors], axis=1)
 
-    def prices(self, least: float, unit: float) -> Multipliers:
+    def prices(self, least: float) -> Multipliers:
         """Return the best multipliers above `least`, secrets and reports numbered as in the tile.
 
-        They are multiplied by `unit`, to the unit of the loss. Linear in the multipliers.
+        `least` is in units of a typical row's cost, the result in the unit of the loss. Linear in the multipliers.
         """
         from discreet.metricdp.kernels.primal_dual import list_prices
 
         capacity = len(self.best_multipliers)
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         arrays = self.best_table(), self.R, self.edges.pairs, self.shrink
-        count = list_prices(*arrays, least, unit, len(self.reports), *columns)
+        count = list_prices(*arrays, least, self.unit, *columns)
         return Multipliers(*(column[:count] for column in columns))
 
 
@@ -263,8 +239,6 @@ class TiledIterate:
     ----------
     tiles
         The tiles, not prepared.
-    n
-        Number of secrets.
     far
         ``(n,)``: cost of the cheapest report outside of its tiles for each secret; infinite if there is none.
     unit
@@ -280,7 +254,6 @@ class TiledIterate:
     def __init__(
         self,
         tiles: Sequence[Tile | ArcTile],
-        n: int,
         far: NDArray[np.float64],
         *,
         unit: float,
@@ -288,8 +261,8 @@ class TiledIterate:
         threads: int,
         hubs: int = 0,
     ) -> None:
-        self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
-        self.far = far
+        self.tiles, self.far, self.unit, self.threads = tiles, far, unit, threads
+        self.n = n = len(far)
         for tile in tiles:
             tile.prepare(unit, degree[tile.secrets])
         self._measure()
@@ -299,11 +272,8 @@ class TiledIterate:
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
         self.row_sum_target = 1.0
-        self.weight = self.first_weight = self._estimate_weight()
-        self.weights, self.target = (self.weight, self.weight), math.inf
+        self.weight = self.first_weight = self.target = self._estimate_weight()
         self.best = -math.inf
-        self.kept_at, self.kept_factor = -1, 1.0
-        """Number of steps after which the best multipliers were those of the point, and their factor."""
         self.least_price = self.least_gain = 0.0
         """Prices up to which multipliers may be missing among the best ones, and least relative rise of the bound for
         which others replace them."""
@@ -335,7 +305,7 @@ class TiledIterate:
         prices, size = np.zeros(self.n), 0.0
         for tile in self.tiles:
             prices[tile.secrets] += (tile.matrix() * tile.cost).sum(axis=1) / self.unit
-            size += float(np.square(tile.X, dtype=np.float64).sum())
+            size += float(np.square(tile.X, dtype=float).sum())
         ratio = math.sqrt(float((prices**2 / self.row_weight).sum()) / size) if size else 0.0
         return factor * ratio or 1.0
 
@@ -354,16 +324,7 @@ class TiledIterate:
         `pool` is as of :meth:`pool`. Some products with the constraints.
         """
         self._measure()
-        self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
-        self._restart(self.weight)
-
-    def _restart(self, weight: float) -> None:
-        """Begin anew at the point, with a primal weight within its limits; the tiles must have moved their anchors."""
-        low, high = self.weights
-        self.weight = min(max(weight, low), high)
-        self.y0 = self.y.copy()
-        self.age, self.last = 0, math.inf
-        self.restarts += 1
+        self.move_anchor(pool)
 
     def pool(self) -> AbstractContextManager[ThreadPoolExecutor | None]:
         """Return a context with a pool of the other threads, or with ``None`` for one thread."""
@@ -380,7 +341,8 @@ class TiledIterate:
         """
         weight = np.float32((self.age + 1) / (self.age + 2))
         tau, sigma = self.step_size / self.weight, self.step_size * self.weight
-        self.for_each_tile(pool, lambda t: self.tiles[t].step(self.y, tau, sigma, weight))
+        sizes = StepSizes(np.float32(tau), np.float32(sigma), np.float32(1.0) - weight, weight)
+        self.for_each_tile(pool, lambda t: self.tiles[t].step(self.y, sizes))
         sums, moved = np.zeros(self.n), np.zeros(2)
         for tile in self.tiles:
             sums[tile.secrets] += tile.sums
@@ -389,7 +351,7 @@ class TiledIterate:
         change = np.minimum(np.maximum(ahead, self.floor), self.cap) - self.y
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)
         dx, dl = moved.tolist()
-        dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
+        dl += float((change.astype(float) ** 2 / self.row_weight).sum())
         self.count += 1
         self.age += 1
         if self.count in self.measuring:
@@ -418,29 +380,22 @@ class TiledIterate:
             self.move_anchor(pool)
 
     def move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
-        """Restart at the point, with a primal weight from the distances moved by both sides.
+        """Restart at the point, with the primal weight of :meth:`balance`.
 
         `pool` is as of :meth:`pool`. Linear in the multipliers and variables.
         """
-        moved = np.zeros((len(self.tiles), 2))
-
-        def move(t: int) -> None:
-            moved[t] = self.tiles[t].set_anchor()
-
-        self.for_each_tile(pool, move)
-        dx, dl = moved.sum(axis=0).tolist()
-        dl += float(((self.y - self.y0).astype(np.float64) ** 2 / self.row_weight).sum())
-        moves = dx > 0 and dl > 0
-        self._restart(math.sqrt(math.sqrt(dl / dx) * self.weight) if moves else self.weight)
+        self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
+        self.weight, self.y0 = self.target, self.y.copy()
+        self.age, self.last = 0, math.inf
+        self.restarts += 1
 
     def balance(self, primal: float, dual: float) -> None:
         """Set the primal weight for the next restart from the residuals of the channel and of the bound.
 
         Both are losses in one unit. Nothing changes until the weight has reached the last target.
         """
-        if self.weight == self.target or math.isinf(self.target):
+        if self.weight == self.target:
             self.target = balance_weight(self.weight, primal, dual, first=self.first_weight)
-            self.weights = self.target, self.target
 
     def polish(
         self,
@@ -456,53 +411,31 @@ class TiledIterate:
         them were taken and their bound is the best. `aside` restarts at the point before, and returns to it after them,
         with one more list of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
         """
-        if not aside:
-            self._polish(self, steps, pool, is_late)
-            return
-        # The anchor is the point after a restart, so that it needs no copy.
-        self.move_anchor(pool)
-        state, points = copy.copy(self), [tile.copy_point() for tile in self.tiles]
-        is_best, before = self.kept_at == self.count, self.best
-        if is_best:
-            # The copy of the point has the best multipliers, too.
-            self.drop_best()
+        if aside:
+            # The anchor is the point after a restart, so that it needs no copy.
+            self.move_anchor(pool)
+        state = copy.copy(self) if aside else self
+        points = [(tile, tile.copy_point()) for tile in self.tiles if aside]
         try:
-            self._polish(state, steps, pool, is_late)
+            for tile in self.tiles:
+                tile.X[:] = 0.0
+            state.move_anchor(pool)
+            state.row_sum_target = 0.0
+            state.measuring = []
+            state.count = 0
+            while state.count < steps and not is_late():
+                state.advance(pool)
+            if state.count == steps:
+                state.update_best(pool)
+                self.best = state.best
         finally:
-            for tile, point in zip(self.tiles, points, strict=True):
+            for tile, point in points:
                 tile.restore_point(point)
-            if is_best and self.best == before:
-                self.keep(self.kept_factor, pool)
-            self.kept_at = -1
-
-    def _polish(
-        self,
-        state: TiledIterate,
-        steps: int,
-        pool: ThreadPoolExecutor | None,
-        is_late: Callable[[], bool],
-    ) -> None:
-        """Take the steps of :meth:`polish` with `state`, which shares the tiles and may be this one."""
-        for tile in state.tiles:
-            tile.X[:] = 0.0
-        state.move_anchor(pool)
-        state.row_sum_target, state.measuring = 0.0, []
-        state.count = 0
-        while state.count < steps and not is_late():
-            state.advance(pool)
-        if state.count == steps:
-            state.update_best(pool)
-            self.best = state.best
 
     def drop_points(self) -> None:
         """Free the memory of all tiles that further steps would need; the best multipliers stay."""
         for tile in self.tiles:
             tile.drop_point()
-
-    def drop_best(self) -> None:
-        """Free the memory of the best multipliers, if they are listed or can be computed again."""
-        for tile in self.tiles:
-            tile.drop_best()
 
     def update_best(self, pool: ThreadPoolExecutor | None) -> float:
         """Return the bound of the multipliers, times the best factor, and store them if it is the best so far.
@@ -513,8 +446,9 @@ class TiledIterate:
         at = int(values.argmax())
         if values[at] > self.best + self.least_gain * max(self.best, 0.0):
             self.best = float(values[at])
-            self.kept_at, self.kept_factor = self.count, _BOUND_FACTORS[at]
-            self.keep(self.kept_factor, pool)
+            factor = _BOUND_FACTORS[at]
+            least = self.least_price
+            self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor, least))
         return float(values[at])
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
@@ -529,7 +463,7 @@ class TiledIterate:
 
     def dual_objective(self) -> float:
         """Return the dual objective: the sum of the row prices."""
-        return float(self.y.sum(dtype=np.float64)) * self.unit
+        return float(self.y.sum(dtype=float)) * self.unit
 
     def bounds(
         self, factors: Sequence[float], pool: ThreadPoolExecutor | None
@@ -541,16 +475,10 @@ class TiledIterate:
         by_tile: list[NDArray[np.float64]] = [np.zeros((0, 0))] * len(self.tiles)
 
         def evaluate_tile(t: int) -> None:
-            tile = self.tiles[t]
-            by_tile[t] = tile.least(tile.L, self.unit, factors)
+            by_tile[t] = self.tiles[t].least(factors)
 
         self.for_each_tile(pool, evaluate_tile)
         least = np.repeat(self.far[:, None], len(factors), axis=1)
         for tile, levels in zip(self.tiles, by_tile, strict=True):
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
-        sums: NDArray[np.float64] = least.sum(axis=0)
-        return sums
-
-    def keep(self, factor: float, pool: ThreadPoolExecutor | None) -> None:
-        """Store the multipliers, times a factor, as the best ones of each tile, negative ones as 0. Linear."""
-        self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor, self.least_price))
+        return np.asarray(least.sum(axis=0))
