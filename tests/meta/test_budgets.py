@@ -96,12 +96,13 @@ def test_no_figure_is_above_its_budget_or_well_below_and_code_is_not_denser() ->
     assert mean <= MAX_TOKENS_PER_LINE
 
 
-MAX_TOKENS_PER_LINE = 9.593
+MAX_TOKENS_PER_LINE = 9.6
 """Mean number of tokens of a code line beyond which lines were joined rather than removed.
 
 It was 9.5 while modules listed their names, one or two tokens a line, and 9.55 while packages did; without these lists
 the same code has 9.561. With twins of metric DP went imports and wrapped arguments of few tokens a line: 9.582.
 With imports of methods and arguments that were listed by name again it was so in ``hierarchy``, too: 9.5928.
+Helpers of a line or two went from metric DP: 9.597.
 """
 
 

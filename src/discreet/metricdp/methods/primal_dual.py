@@ -113,19 +113,22 @@ class _Tuning(NamedTuple):
     overtime_seconds: float = 1.0
     """Seconds beyond the limit within which an offer has to end."""
 
-    overtime_of_first_offer: float = 0.05
-    """More time beyond the limit for the first offer, as a share of the limit: without a channel all steps are lost,
-    and on a machine with other work mending has taken twice its forecast."""
-
     spare_time_for_offer: float = 1.25
     """Time of an offer that is put off, in units of its forecast: steps may take longer until then. Without it a run
     on a machine with other work ended without a channel."""
+
+    handling_share: float = 0.2
+    """Least time of repair and bound of an offer, as a share of that of polishing and mending."""
+
+    measuring_time: float = 2.0
+    """Time left, in units of that of the first offer, at which reports are merged to measure how many are left: twice
+    as many of a whole city as of its center, and mending takes twice the time."""
 
     merging_share_of_gap: float = 0.1
     """Limit on the loss added by merging reports before mending, as a share of the gap."""
 
     merged_share: float = 0.25
-    """Share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
+    """Least share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
 
     multipliers_per_mended_triple: float = 5.0
     """Work of mending and handing in for each triple of two secrets and a merged report, in multipliers of a step: 16
@@ -277,7 +280,7 @@ class _Run:
             _TUNING.share_of_gap,
         )
         self.polished_at = 0
-        self.more_overtime = _TUNING.overtime_of_first_offer * (limits.seconds or 0.0)
+        self.merged_share = 0.0
         first_look = _TUNING.steps_before_first_look * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
         # So that a short limit has a bound.
@@ -343,7 +346,7 @@ class _Run:
         if not self.over_all_pairs:
             return _TUNING.mending_steps + BOUND_TUNING.polishing_steps
         n, n_reports = self.near.stated_cost.shape
-        triples = float(n * n * _TUNING.merged_share * n_reports)
+        triples = float(n * n * max(self.merged_share, _TUNING.merged_share) * n_reports)
         # Of a step, in multipliers of a tile, of which sixteen are one vector.
         work = self.plan.multipliers * (BOUND_TUNING.work_per_arc if self.plan.stars else 1)
         mending = _TUNING.multipliers_per_mended_triple * triples / work
@@ -385,7 +388,13 @@ class _Run:
         since = state.count - self.offered_at if self.offered_at else math.inf
         self.look_seconds = clock() - begun
         due = last or (state.count >= self.offer_at and since >= self._steps_between_offers())
-        due |= not self.offered_at and not self._has_time_for_offer(at=self.look_at)
+        if not self.offered_at:
+            if not (
+                self.merged_share or self._has_time_for_offer(_TUNING.measuring_time, self.look_at)
+            ):
+                # How long mending takes depends on how many columns are left for it.
+                self._merge_reports(matrix)
+            due |= not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
         if not (due or close):
             return None
         has_time, start = self._has_time_for_offer(), clock()
@@ -402,16 +411,17 @@ class _Run:
         # A channel that is not offered now would be lost at the end of time.
         if math.isinf(upper) or not (due or self.channel is not None):
             return None
-        result = self._hand_in()
+        result = self._hand_in(clock() - start)
         self.offer_seconds = clock() - start
         return result
 
-    def _has_time_for_offer(self, at: int = 0) -> bool:
-        """Forecast whether an offer at step `at`, or now, ends in time: from the last one, the last look and steps."""
+    def _has_time_for_offer(self, spare: float = 1.0, at: int = 0) -> bool:
+        """Forecast whether an offer at step `at`, or now, ends in time: from the last one, the last look and steps.
+
+        `spare` is a factor of the time that it is expected to take.
+        """
         wait = max(at - self.state.count, 0) * self.step_seconds + (self.look_seconds if at else 0)
-        seconds = max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
-        if at:
-            seconds *= _TUNING.spare_time_for_offer
+        seconds = spare * max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
         return clock() + wait + seconds < self.stop + _TUNING.overtime_seconds
 
     def _polish(self, upper: float) -> None:
@@ -451,7 +461,7 @@ class _Run:
     def _is_late(self) -> bool:
         """Report progress, and return whether the limit is over by so much that unfinished work is left."""
         self.limits.beat()
-        return clock() > self.stop + _TUNING.overtime_seconds + self.more_overtime
+        return clock() > self.stop + _TUNING.overtime_seconds
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate `matrix` ``(n, k)``, store the channel if it is the best, and return its loss.
@@ -459,21 +469,16 @@ class _Run:
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         near, threads = self.near, self.limits.threads
-        cost = near.cost
         if self.over_all_pairs:
             delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
-            # Reports are merged for a share of the gap, since mending takes time for each column.
-            homes = near.secrets[near.homes]
-            gap = float((cost.T @ matrix).min(axis=0).sum()) - self.state.best
-            allowed = _TUNING.merging_share_of_gap * max(gap, 0.0)
-            apart = near.stated_lengths[np.ix_(homes, homes)]
-            merged = merge_reports(matrix, cost, apart, allowed)
+            merged = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=float)
             first = None if self.plan.stars or self.plan.hubs else (self.edges, self.nats)
             private = mend_over_all_pairs(
                 merged, nats, delta, first=first, threads=threads, is_late=self._is_late
             )
-            del nats
+            del nats, merged
+            cost = near.cost
             table, _ = rename_columns(private, cost)
             upper = float((cost * table).sum())
         else:
@@ -481,6 +486,7 @@ class _Run:
             table = mend(
                 matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
             )
+            cost = near.cost
             few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
         if self._is_late():
@@ -490,22 +496,35 @@ class _Run:
             self.upper, self.channel = upper, table
         return upper
 
-    def _hand_in(self) -> Candidate | None:
+    def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Merge reports of `matrix` ``(n, k)`` for a share of the gap, since mending takes time for each column.
+
+        Returns ``(n, groups)``, whose share of the columns is stored; the cost is that of :func:`merge_reports`.
+        """
+        near = self.near
+        # Single precision chooses as well, in half the memory.
+        cost, homes = near.cost.astype(np.float32), near.secrets[near.homes]
+        loss = float((cost.T @ matrix.astype(np.float32)).min(axis=0).sum())
+        allowed = _TUNING.merging_share_of_gap * max(loss - self.state.best, 0.0)
+        merged = merge_reports(matrix, cost, near.stated_lengths[np.ix_(homes, homes)], allowed)
+        self.merged_share = merged.shape[1] / matrix.shape[1]
+        return merged
+
+    def _hand_in(self, seconds: float) -> Candidate | None:
         """Offer channel and multipliers; return the result if the run ends, else ``None``.
 
-        It ends if the caller says that the gap is reached, or, without offers, if it is near enough.
+        It ends if the caller says that the gap is reached, or, without offers, if it is near enough; or if no other
+        look begins in time. `seconds` are those of polishing and mending.
         """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
-        self.more_overtime = 0.0
         if offer is None:
             return self._candidate(self._pop_channel()) if close else None
-        # Repair and bound take about as long as a look.
-        handling = max(self.limits.handling, self.look_seconds)
+        handling = max(self.limits.handling, _TUNING.handling_share * seconds)
         ends = clock() + handling + (self.look_at - count) * self.step_seconds >= self.stop
         if ends:
-            # No other look begins in time, and repair and bound need the memory.
+            # Repair and bound need the memory.
             self.state.drop_points()
         if offer(self._candidate(self._pop_channel())) or ends:
             return self._candidate(None)

@@ -293,7 +293,7 @@ def _will_not_converge(excess: list[float]) -> bool:
 
 def merge_reports(
     matrix: NDArray[np.float64],
-    cost: NDArray[np.float64],
+    cost: NDArray[np.floating],
     apart: NDArray[np.int64],
     allowed: float,
     *,
@@ -329,10 +329,11 @@ def merge_reports(
            [0., 1.]])
     """
     # Single precision chooses as well in half the time.
-    expected = matrix.T.astype(np.float32) @ cost.astype(np.float32)
+    expected = matrix.T.astype(np.float32) @ cost.astype(np.float32, copy=False)
     groups, left = np.arange(len(expected)), allowed
     count = min(n_neighbors + 1, len(groups))
     nearest = np.argpartition(apart, count - 1, axis=1)[:, :count]
+    del apart
     pairs = np.stack([np.repeat(groups, count), nearest.ravel()], axis=1)
     while True:
         pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
