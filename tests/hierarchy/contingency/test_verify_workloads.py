@@ -91,21 +91,19 @@ def test_the_loss_is_that_of_dense_matrices_and_the_bound_below_it(
 
 
 def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
-    """Search all information matrices for the least loss, by their triangular factors, from a random start."""
+    """Search all information matrices for the least loss, from a random start."""
     size = len(tree.leaves) * domain.size
     rng = np.random.default_rng(seed)
-    below = np.tril_indices(size)
 
     def loss(flat: Any) -> float:
-        factor = np.zeros((size, size))
-        factor[below] = flat
+        factor = flat.reshape(size, size)
         info = factor @ factor.T + 1e-9 * np.eye(size)
         scale = np.diag(info).max()
         degree = 0.5 if workload.loss == "deviations" else 1.0
         return float(loss_of(workload, tree, domain, info) * scale**degree)
 
     start = np.eye(size) + rng.normal(size=(size, size)) / 9
-    return float(minimize(loss, start[below], method="L-BFGS-B", options={"maxiter": 60}).fun)
+    return float(minimize(loss, start.reshape(-1), method="L-BFGS-B", options={"maxiter": 60}).fun)
 
 
 @pytest.mark.jit
