@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.core.channels.channel import Channel
@@ -190,6 +190,7 @@ def test_an_epsilon_for_all_pairs_below_that_of_the_pairs_is_rejected() -> None:
 
 @settings(max_examples=50)
 @given(st.integers(1, 2**51), st.integers(1, 2**51), st.integers(-2, 2))
+@example(2**50 - 1, 2**51, 1)
 def test_floats_decide_no_length(length: int, path: int, off: int) -> None:
     """A path that is one unit longer than allowed is found, and one that is just as long is not."""
     factor = Fraction(path, length)
