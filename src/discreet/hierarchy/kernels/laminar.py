@@ -337,7 +337,7 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             if first == stop:
                 continue
             least, m = _pool(first, stop, low, length, table, buffer)
-            # Below each increment, where none is taken.
+            # Where no increment is taken, a number below all of them.
             last, ties = -(1 << 62), x[r] - least
             if ties:
                 select(buffer, int(np.int64(0)), m, ties - 1)

@@ -122,7 +122,7 @@ class _Tuning(NamedTuple):
 
     measuring_time: float = 2.0
     """Time left, in units of that of the first offer, at which reports are merged to measure how many are left: twice
-    as many of a whole city as of its center, and mending takes twice the time."""
+    as many of a whole city as of its center, so that a round of mending takes twice the time."""
 
     merging_share_of_gap: float = 0.1
     """Limit on the loss added by merging reports before mending, as a share of the gap."""
@@ -366,9 +366,9 @@ class _Run:
             fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
         loss = float((near.losses(matrix) / sums).sum())
-        # If the raised channel is what is mended, it takes the place of the iterate.
         # Steps can mend violations of the arcs that they have, and no others.
         own = self.plan.losses() if self.plan.stars else None
+        # If the raised channel is what is mended, it takes the place of the iterate.
         raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy(), sums)
         added = max(float(near.losses(raised).sum()) - loss, 0.0)
         if self.over_all_pairs:
