@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.core.threads import run_pieces, thread_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
 ALL_SWEEPS = 1 << 40
@@ -74,14 +75,21 @@ def close_over_all_pairs(
     """
     from discreet.metricdp.kernels.columns import raise_over_all
 
-    _divide_columns(source.shape[1], threads, raise_over_all, source, factor, closed)
+    # In single precision twice as many columns fit.
+    width = COLUMNS_PER_PASS * np.dtype(float).itemsize // source.itemsize
+    arrays = source, factor, closed
+    _divide_columns(source.shape[1], threads, raise_over_all, *arrays, columns_per_pass=width)
 
 
 def _divide_columns(
-    columns: int, threads: int, close: Callable[..., object], *arguments: object
+    columns: int,
+    threads: int,
+    close: Callable[..., object],
+    *arguments: object,
+    columns_per_pass: int = COLUMNS_PER_PASS,
 ) -> None:
     """Call `close` with the first and the last column of each piece and `arguments`, in several threads."""
-    pieces = max(round(columns / COLUMNS_PER_PASS), min(threads, columns))
+    pieces = max(round(columns / columns_per_pass), min(threads, columns))
     width = -(-columns // max(pieces, 1))
 
     def close_piece(piece: int) -> None:

@@ -130,49 +130,72 @@ def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[
     return farthest
 
 
+FAR, SLOW = 0.1, 0.7
+"""Half of a segment, in units of its distance and of the decay of noise, up to which six nodes along it are enough."""
+
+
 @kernel
-def swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+def add_swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    masses: NDArray[np.float64],
     points: NDArray[np.float64],
     normals: NDArray[np.float64],
     offsets: NDArray[np.float64],
     spans: NDArray[np.float64],
+    sides: NDArray[np.integer],
     epsilon: float,
     nodes: NDArray[np.float64],
     weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    far_nodes: NDArray[np.float64],
+    far_weights: NDArray[np.float64],
+) -> None:
     """Integrate ``(1 + epsilon r) e^(-epsilon r)`` over the angle under which each segment is seen from each point.
 
     A segment lies on the line ``normal . x = offset``; its ``span`` is from where to where along the normal turned
     left. Angles count as positive on the side that the normal points away from. With ``t = h sinh u`` along the line, h
-    its distance, an angle is ``du / cosh u`` and ``r = h cosh u``: smooth on the scale of 1, whatever h is.
+    its distance, an angle is ``du / cosh u`` and ``r = h cosh u``: smooth on the scale of 1, whatever h is. Seen from
+    afar it is ``h dt / r^2``, as smooth, without a hyperbolic function.
 
     `points` is ``(n, 2)``, `normals` ``(segments, 2)``, `offsets` ``(segments,)``, `spans` ``(segments, 2)``; the
-    nodes and weights are those of Gauss's rule on [-1, 1]. Returns ``(n, segments)``, in as many integrals.
+    nodes and weights are those of two rules of Gauss on [-1, 1]. The integral of a segment is subtracted from the first
+    of its two `sides` ``(segments, 2)`` in a row of `masses` ``(n, cells)``, and added to the second; n times segments
+    integrals.
     """
-    swept = np.zeros((len(points), len(normals)))
     for i in range(len(points)):
         x, y = points[i]
         for e in range(len(normals)):
             height = offsets[e] - normals[e, 0] * x - normals[e, 1] * y
             along = normals[e, 0] * y - normals[e, 1] * x
             h = max(abs(height), 1e-30)
-            first = max(-45.0, min(45.0, np.arcsinh((spans[e, 0] - along) / h)))
-            last = max(-45.0, min(45.0, np.arcsinh((spans[e, 1] - along) / h)))
             # Beyond 745 the exponential is no float.
-            if epsilon * h > 745.0 or last <= first:
+            if epsilon * h > 745.0:
                 continue
-            most = np.arccosh(745.0 / (epsilon * h))
-            first, last = max(first, -most), min(last, most)
-            if last <= first:
-                continue
-            panels = int(np.ceil(last - first))
-            half = (last - first) / (2 * panels)
+            half, middle = (
+                0.5 * (spans[e, 1] - spans[e, 0]),
+                0.5 * (spans[e, 0] + spans[e, 1]) - along,
+            )
             total = 0.0
-            for panel in range(panels):
-                middle = first + (2 * panel + 1) * half
-                for k in range(len(nodes)):
-                    c = np.cosh(middle + half * nodes[k])
-                    s = epsilon * h * c
-                    total += weights[k] * (1.0 + s) * np.exp(-s) / c
-            swept[i, e] = half * total if height >= 0 else -half * total
-    return swept
+            if epsilon * half <= SLOW and half * half <= FAR * FAR * (h * h + middle * middle):
+                for k in range(len(far_nodes)):
+                    t = middle + half * far_nodes[k]
+                    square = h * h + t * t
+                    s = epsilon * np.sqrt(square)
+                    total += far_weights[k] * (1.0 + s) * np.exp(-s) / square
+                half *= h
+            else:
+                first = max(-45.0, min(45.0, np.arcsinh((middle - half) / h)))
+                last = max(-45.0, min(45.0, np.arcsinh((middle + half) / h)))
+                most = np.arccosh(745.0 / (epsilon * h))
+                first, last = max(first, -most), min(last, most)
+                if last <= first:
+                    continue
+                panels = int(np.ceil(last - first))
+                half = (last - first) / (2 * panels)
+                for panel in range(panels):
+                    middle = first + (2 * panel + 1) * half
+                    for k in range(len(nodes)):
+                        c = np.cosh(middle + half * nodes[k])
+                        s = epsilon * h * c
+                        total += weights[k] * (1.0 + s) * np.exp(-s) / c
+            swept = half * total if height >= 0 else -half * total
+            masses[i, sides[e, 0]] -= swept
+            masses[i, sides[e, 1]] += swept

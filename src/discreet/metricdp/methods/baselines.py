@@ -187,16 +187,16 @@ def nearest_output_floor(problem: Problem) -> float:
 
 
 def _cell_masses(
-    secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float, *, block: int = 256
+    secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float
 ) -> NDArray[np.float64]:
     """Integrate planar Laplace noise around each secret over the Voronoi cell of each report, ``(secrets, reports)``.
 
     `secrets` and `reports` are ``(m, 2)`` points, `epsilon` is per unit of these. Rows sum to about 1; of reports at
-    one point the first gets all. About 15 exponentials an entry, for `block` secrets at once, to bound memory.
+    one point the first gets all. About 20 exponentials an entry.
     """
     from scipy.spatial import Voronoi, cKDTree
 
-    from discreet.metricdp.kernels.columns import swept_tails
+    from discreet.metricdp.kernels.columns import add_swept_tails
 
     sites, at_site = np.unique(reports, axis=0, return_index=True)
     matrix = np.zeros((len(secrets), len(reports)))
@@ -209,24 +209,23 @@ def _cell_masses(
     guards = center + far * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     diagram = Voronoi(np.concatenate([sites, guards]) - center)
     is_finite = (diagram.ridge_points < len(sites)).all(axis=1)
-    left, right = np.sort(diagram.ridge_points[is_finite], axis=1).T
+    sides = np.sort(diagram.ridge_points[is_finite], axis=1)
+    left, right = sites[sides.T]
     corners = center + diagram.vertices[np.array(diagram.ridge_vertices)[is_finite].reshape(-1, 2)]
-    normals = sites[right] - sites[left]
+    normals = right - left
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     tangents = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
-    offsets = (normals * (sites[left] + sites[right])).sum(axis=1) / 2
+    offsets = (normals * (left + right)).sum(axis=1) / 2
     spans = np.sort(np.einsum("ecx,ex->ec", corners, tangents), axis=1)
     # A secret on a side of two cells is moved by a relative 10^-12 into one of them.
     aside = secrets + 1e-12 * extent * np.array([0.8, 0.6])
-    nodes_per_panel = 12
-    rule = np.polynomial.legendre.leggauss(nodes_per_panel)
+    nodes_per_panel, nodes_from_afar = 16, 6
+    near = np.polynomial.legendre.leggauss(nodes_per_panel)
+    afar = np.polynomial.legendre.leggauss(nodes_from_afar)
     masses = np.zeros((len(secrets), len(sites)))
     nearest = cKDTree(sites).query(aside)[1]
-    masses[np.arange(len(secrets)), nearest] = 1.0
-    for first in range(0, len(secrets), block):
-        rows = slice(first, first + block)
-        swept = swept_tails(aside[rows], normals, offsets, spans, epsilon, *rule) / (2 * math.pi)
-        np.subtract.at(masses[rows].T, left, swept.T)
-        np.add.at(masses[rows].T, right, swept.T)
-    matrix[:, at_site] = np.maximum(masses, 0.0)
+    # Integrals are in units of a whole turn.
+    masses[np.arange(len(secrets)), nearest] = 2 * math.pi
+    add_swept_tails(masses, aside, normals, offsets, spans, sides, epsilon, *near, *afar)
+    matrix[:, at_site] = np.maximum(masses, 0.0) / (2 * math.pi)
     return matrix
