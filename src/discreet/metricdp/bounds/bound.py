@@ -299,9 +299,9 @@ def _growth(
     places = np.empty(len(multipliers), dtype=np.int32)
     for first in range(0, len(places), _PRICES_AT_ONCE):
         some = slice(first, first + _PRICES_AT_ONCE)
-        places[some] = constraints.find(source[some], target[some])
-    beyond = np.maximum(source, target) >= constraints.n
-    invalid = np.flatnonzero((places < 0) | beyond | (reports >= n_reports))
+        beyond = np.maximum(source[some], target[some]) >= constraints.n
+        places[some] = np.where(beyond, -1, constraints.find(source[some], target[some]))
+    invalid = np.flatnonzero((places < 0) | (reports >= n_reports))
     if len(invalid):
         report, s, t = (int(column[invalid[0]]) for column in (reports, source, target))
         if report >= n_reports:

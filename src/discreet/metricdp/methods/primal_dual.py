@@ -130,9 +130,9 @@ class _Tuning(NamedTuple):
     merged_share: float = 0.25
     """Least share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
 
-    multipliers_per_mended_triple: float = 5.0
-    """Work of mending and handing in for each triple of two secrets and a merged report, in multipliers of a step: 16
-    closures of 2,000 junctions take the time of 150 steps, repair and bound that of 60."""
+    multipliers_per_mended_triple: float = 3.0
+    """Work of mending and handing in for each triple of two secrets and a merged report, in multipliers of a step: 15
+    closures of 2,000 junctions take the time of 70 steps, repair and bound that of 60."""
 
 
 _TUNING = _Tuning()
