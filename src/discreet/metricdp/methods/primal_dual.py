@@ -489,8 +489,8 @@ class _Run:
             cost = near.cost
             few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
-        if self._is_late() and self.offered_at:
-            # A channel mended in part may lose less or more than the mended one: only the first is better than none.
+        if self._is_late():
+            # A channel mended in part may lose less or more than the mended one.
             return math.inf
         if upper < self.upper:
             self.upper, self.channel = upper, table
