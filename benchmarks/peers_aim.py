@@ -34,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--peers", required=True, help="Python of an environment with mbi 2")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--shrink", choices=["parent", "none"], default="parent")
+    parser.add_argument("--shrink", choices=["parent", "none", "james-stein"], default="parent")
     parser.add_argument("files", nargs="*", metavar="FILE", default=list(FILES))
     chosen = parser.parse_args()
     worse = []

@@ -56,7 +56,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, ending: str) -> None:
     assert dict(measured.scales) == dict(kept.scales)
 
 
-@pytest.mark.parametrize("shrink", ["parent", "none"])
+@pytest.mark.parametrize("shrink", ["parent", "none", "james-stein"])
 def test_a_file_states_to_what_its_tables_are_drawn(tmp_path: Path, shrink: str) -> None:
     """Files from before the option say nothing of it, and are read as what they are."""
     path, domain = tmp_path / "t.csv", {"sex": ["F", "M"]}
@@ -69,13 +69,16 @@ def test_a_file_states_to_what_its_tables_are_drawn(tmp_path: Path, shrink: str)
     again = load_tables(path)
     assert words in str(again.result.described(again))
     assert again.result.gaps == made.result.gaps
-    assert [one.moved is None for one in again.result.gaps] == [shrink == "none"] * 2
-    for other in (
-        {"rounds": 60, "shrink": {"parent": "none", "none": "parent"}[shrink]},
-        {"shrink": 1},
-    ):
-        rewrite(path, other)
-        with pytest.raises(InvalidProblemError, match="method: expected shrink parent or none, as"):
+    distances = [one.moved is None for one in again.result.gaps]
+    assert distances == [shrink == "none"] * 2 * (shrink != "james-stein")
+    assert again.result.shrink == shrink
+    for other in ("parent", "none", "james-stein", 1, "parents"):
+        if other == shrink or (not distances and other in ("parent", "none")):
+            continue
+        rewrite(path, {"rounds": 60, "shrink": other})
+        with pytest.raises(
+            InvalidProblemError, match="method: expected shrink parent or none or james-stein, as"
+        ):
             load_tables(path)
     rewrite(path, {"rounds": 60})
     older = load_tables(path)

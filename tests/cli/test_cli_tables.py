@@ -116,6 +116,31 @@ def test_tables_are_drawn_to_the_region_above_or_not(ask: Callable[..., Said]) -
     assert (refused.status, "--shrink" in refused.err, "parent" in refused.err) == (2, True, True)
 
 
+def test_shrunk_estimates_have_no_intervals_and_alike_regions(ask: Callable[..., Said]) -> None:
+    ledger = Ledger.create("l.db", "census", ZeroConcentratedDP(1, "add-remove-person"))
+    paid = "--ledger l.db --dataset census"
+    uneven = ask(f"{BASE} --shrink james-stein {paid} -o t.csv")
+    assert (uneven.status, Path("t.csv").exists()) == (2, False)
+    assert "--shrink: expected parent or none where regions of one level differ" in uneven.err
+    people = "state,county\nGA,Fulton\nGA,Cobb\nNY,Kings\nNY,Erie\n"
+    Path("r.csv").write_text(people, encoding="utf-8")
+    for more in ("--plan", f"{paid} -o t.csv"):
+        marked = ask(f"{BASE} --shrink james-stein --reliability m.csv {more}")
+        assert (marked.status, Path("m.csv").exists()) == (2, False)
+        assert "--reliability: expected none with shrunk estimates" in marked.err
+    assert not any(ledger.account("census").spent)
+    words = "published counts have no intervals"
+    assert words in ask(f"{BASE} --shrink james-stein --plan").out
+    said = ask(f"{BASE} --shrink james-stein -o t.csv --measurements m.parquet --report page.html")
+    assert (said.status, words in said.out, "standard errors of the noise" in said.out) == (
+        *(0, True),
+        False,
+    )
+    assert words.capitalize() in Path("page.html").read_text(encoding="utf-8")
+    assert ask("verify t.csv --json").data["gaps"] == []
+    assert ask("query m.parquet --level 2 --by sex").out.startswith("level,region,sex,value,low")
+
+
 def test_a_plan_is_checked_against_the_columns_of_the_table(ask: Callable[..., Said]) -> None:
     pl.DataFrame({"state": ["GA"], "county": ["Cobb"], "sex": ["F"]}).write_parquet(
         "people.parquet"

@@ -37,7 +37,7 @@ NUMBERS = {
     "lrgeo/points/designed.py": {"x", "y"},
     # Weights and coefficients of this process: integers of the fit, or fractions and floats made of them.
     "hierarchy/contingency/weights.py": {"one"},
-    "hierarchy/contingency/systems.py": {"max_variance_ratio", "value"},
+    "hierarchy/contingency/systems.py": {"max_variance_ratio"},
     "hierarchy/contingency/widths.py": {"law", "top"},
     "hierarchy/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
     "hierarchy/noise_sum.py": {"a", "by_law"},

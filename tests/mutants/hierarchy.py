@@ -37,6 +37,26 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "blocks are shrunk three times as far",
+        "hierarchy/contingency/shrink.py",
+        find="factor = 1 - (dimension - 2) / max(",
+        replace="factor = 1 - 3 * (dimension - 2) / max(",
+        breaks="tables have a larger expected error than is stated",
+        tests=(
+            "tests/hierarchy/contingency/test_table_shrinkage.py::test_the_factor_is_that_of_james_and_stein_or_zero",
+        ),
+    ),
+    Mutant(
+        "regions that differ are shrunk together",
+        "hierarchy/contingency/shrink.py",
+        find="elif max(Subtrees(frame).of) > frame.tree.depth:",
+        replace="elif max(Subtrees(frame).of) > frame.tree.n:",
+        breaks="a refusal after the charge, or blocks whose noise is not alike",
+        tests=(
+            "tests/hierarchy/contingency/test_table_shrinkage.py::test_a_refusal_of_any_entrance_leaves_the_budget_whole",
+        ),
+    ),
+    Mutant(
         "replacing is checked as removing",
         "hierarchy/verify.py",
         find='return 6 if squared and parameters["kind"] == "direct" else 2 * moved',

@@ -165,6 +165,26 @@ def test_a_workload_is_planned_as_by_the_command(browser: Browser, ledger: Path)
     assert not ledger.exists()
 
 
+def test_shrunk_estimates_are_shown_without_intervals(browser: Browser, ledger: Path) -> None:
+    loaded(browser)
+    form = {**FORM, "shrink": "james-stein", "ledger": str(ledger)}
+    refused = "Published tables: expected parent or none where regions of one level differ"
+    assert refused in browser.at("tables/public", form).text
+    form["region-1"] = ""
+    browser.at("tables/list?which=list&name=states.csv", b"state\nGA\nNY\nVT\n")
+    assert "4 regions on 2 levels" in browser.at("tables/public", form).text
+    assert "noise is Gaussian" in browser.at("tables/plan", {**form, "notion": "epsilon"}).text
+    assert "(shrink james-stein)" in browser.at("tables/plan", form).text
+    assert not ledger.exists()
+    browser.at("tables/grant", {**form, "limit-notion": "rho", "limit-amount": "0.75"})
+    assert browser.at("tables/run", form).status_code == 202
+    assert browser.events()[-1] == {"type": "done"}
+    shown = browser.at("tables/result").text
+    assert "Published counts have no intervals, standard errors or classes" in shown
+    for absent in ("Estimate without bias", "use with caution", "whiskers", "FAILED"):
+        assert absent not in shown
+
+
 def test_groups_of_regions_are_planned_as_by_the_command(browser: Browser, ledger: Path) -> None:
     shown = browser.at("tables/table?name=people.csv", csv(PEOPLE)).text
     assert '<input id="groups" name="groups" type="number" min="1" max="16">' in shown

@@ -23,7 +23,7 @@ from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import LevelGap, RegionTables, marginal_columns
-from discreet.hierarchy.contingency.workload import SHRINKS
+from discreet.hierarchy.contingency.workload import JAMES_STEIN, SHRINKS
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.result import RegionCounts, size_columns, tidy
@@ -212,11 +212,11 @@ class Categories:
             for one in parameters.get("gaps", ())
         )
         shrink = parameters.get("method", {}).get("shrink")
-        drawn = {None: {True, False}, "parent": {True}, "none": {False}}
-        fits = {one.moved is not None for one in gaps} <= drawn.get(shrink, set())
+        drawn = {None: {True, False}, "parent": {True}, "none": {False}, JAMES_STEIN: set[bool]()}
+        fits = shrink in drawn and {one.moved is not None for one in gaps} <= drawn[shrink]
         expect(fits, "method", f"shrink {' or '.join(SHRINKS)}, as the gaps have it", repr(shrink))
         values = _by_marginal(frame, numbers)
-        return RegionTables(frame, values[frame.domain.full], gaps, published=values)
+        return RegionTables(frame, values[frame.domain.full], gaps, published=values, shrink=shrink)
 
     @staticmethod
     def measurement(

@@ -177,8 +177,8 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "N",
     )
     shrink: str | None = option(
-        "Whether published tables are drawn to the shape of the region above; answers of `discreet query` never "
-        "are. Default: parent.",
+        "Whether published tables are drawn to the shape of the region above, or made of shrunk estimates (with --rho, "
+        "and without intervals); answers of `discreet query` never are. Default: parent.",
         "|".join(SHRINKS),
     )
     microdata: str | None = option(

@@ -85,25 +85,22 @@ def _publish_tables(options: CountsOptions) -> Status:
         from discreet.hierarchy import contingency
 
         arguments["total"] = arguments.pop("exact_total")
-        planned = contingency.plan(
-            options.region_list,
-            guarantee,
-            **shared_arguments(options),
-            **arguments,
-        )
+        arguments.update(shared_arguments(options))
+        planned = contingency.plan(options.region_list, guarantee, **arguments)
         _check_results(planned, options)
         with open_rows(options) as source:
             planned.check(source)
         put_out(_rendered_plan(planned, options))
         return Status.DONE
 
+    def content(table: Any, path: str | None) -> FileContent:  # noqa: ANN401 - of Polars
+        return FileContent(bytes_of(table, Path(path or "").suffix))
+
     def rows(made: Release[RegionTables]) -> FileContent:
-        table = made.result.to_rows(bare_names(options.regions))
-        return FileContent(bytes_of(table, Path(options.microdata or "").suffix))
+        return content(made.result.to_rows(bare_names(options.regions)), options.microdata)
 
     def marks(made: Release[RegionTables]) -> FileContent:
-        table = made.result.to_reliability(guarantee)
-        return FileContent(bytes_of(table, Path(options.reliability or "").suffix))
+        return content(made.result.to_reliability(guarantee), options.reliability)
 
     def facts_of(made: Release[RegionTables]) -> dict[str, Any]:
         return _table_facts(made) | {"microdata": options.microdata and NO_PEOPLE}
@@ -148,10 +145,13 @@ def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
 def _check_results(planned: TablesPlan, options: CountsOptions) -> None:
     """Refuse, before a charge, tables larger than the free memory, and rows that these tables cannot be written as."""
     from discreet.hierarchy.contingency.estimates import check_room
+    from discreet.hierarchy.contingency.result import refuse_reliability
 
     check_room(planned.frame, free_memory())
     if options.microdata:
         planned.check_rows()
+    if options.reliability:
+        refuse_reliability(planned.shrink)
 
 
 def _check_outputs(options: CountsOptions) -> None:
@@ -199,7 +199,7 @@ def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
     return rendered_plan("counts", options, planned, stated, lines)
 
 
-_SAME = "by domain groups loss marginals person quantity shares shrink size workload"
+_SAME = "by domain groups loss marginals person quantity reliability shares shrink size workload"
 """Arguments of the library whose option has the same name here, and not in all commands."""
 
 _OPTIONS = {

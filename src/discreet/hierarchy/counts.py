@@ -118,7 +118,7 @@ def counts(
         number of rows of a person, with `by`; see ``discreet.hierarchy.contingency.plan``.
     shrink
         Whether published tables are drawn to the shape of the region above, with `by`: ``"parent"`` (default) or
-        ``"none"``.
+        ``"none"``; or ``"james-stein"``, made of shrunk estimates, without intervals.
     exact_total
         Number of all records, where it is public, with `by` and ``"replace-person"``.
     encoding, delimiter, decimal, sheet, missing

@@ -259,8 +259,7 @@ def tables_chapter(
     result, frame = release.result, release.result.frame
     guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
     errors, promise = expected_errors(frame, guarantee), promise_about_a_person(guarantee)
-    classes = result.count_by_reliability(guarantee)
-    lead = _TABLES_LEAD.format("people" if frame.max_rows == 1 else "records")
+    classes = {} if result.no_intervals else result.count_by_reliability(guarantee)
     figure = charts_of_regions(result, "tables") + drawn(
         lambda figure: draw_expected(errors, figure.add_subplot()),
         5.6,
@@ -271,16 +270,17 @@ def tables_chapter(
     return list_chapter(
         "Tables by region",
         "tables",
-        lead,
+        _TABLES_LEAD.format("people" if frame.max_rows == 1 else "records"),
         warning=_warning(release),
         figure=figure,
-        head=["level and marginal", "noise of one entry", "error of its estimate", *CLASSES],
+        head=["level and marginal", "noise of one entry", "error of its estimate"]
+        + [*CLASSES] * bool(classes),
         rows=[
             [
                 f"{one.level}, {one.marginal}",
                 "not measured" if one.alone is None else printed.at_most(one.alone, 3),
                 printed.at_most(one.together, 3),
-                *map(printed.count, classes[one.level, one.marginal]),
+                *map(printed.count, classes.get((one.level, one.marginal), ())),
             ]
             for one in errors
         ],
@@ -291,7 +291,7 @@ def tables_chapter(
             promise["group"],
             f"Ledger: {release.provenance.charge or 'unknown'}.",
             _TABLE_ERRORS,
-            f"Counts by reliability. {reliability_in_words()}",
+            *[f"Counts by reliability. {reliability_in_words()}"] * bool(classes),
             *map(sentence, shrunk_in_words(release.provenance.parameters.get("method", {}))),
             *map(sentence, result.distances_in_words()),
             *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),

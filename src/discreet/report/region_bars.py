@@ -99,7 +99,7 @@ def _answers(
 ) -> Mapping[str, Sequence[Any]] | None:
     """Return the estimates of `regions`, paths below the root, as columns value, low, high and reliability, rounded.
 
-    None without measurements that can be queried.
+    None without measurements that can be queried, and for tables that no interval belongs to.
     """
     answers: Any
     if isinstance(result, RegionCounts):
@@ -107,7 +107,7 @@ def _answers(
         if measured is None or measured.kind not in COUNTED_KINDS:
             return None
         answers = query(measured, sizes=range(1, result.frame.max_size + 1), regions=regions)
-    elif result.measurements is None:
+    elif result.measurements is None or result.no_intervals:
         return None
     else:
         answers = contingency.query(result.measurements, regions=regions, zeros="free")
@@ -127,7 +127,7 @@ def charts_of_regions(result: RegionCounts | RegionTables, anchor: str) -> str:
             lambda figure: draw_bars(bars, figure.add_subplot()),
             5.6,
             bar_chart_height(bars),
-            label=f"Regions of level {bars.level}, with intervals{largest}",
+            label=f"Regions of level {bars.level}{', with intervals' * bool(bars.answers)}{largest}",
             salt=f"{anchor}-level-{bars.level}",
         )
 

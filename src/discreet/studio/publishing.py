@@ -15,6 +15,7 @@ from discreet.artefact.counts import counts_content, measurements_content
 from discreet.artefact.sidecar import FileContent
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.hierarchy.contingency.workload import JAMES_STEIN
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.report import make_chapter, render_report
 from discreet.report.check_words import proof_of
@@ -127,7 +128,7 @@ class Publication:
             Columns and public facts.
         promise
             The guarantee and the method. Without it a stand-in for what depends on public facts alone: epsilon 1, or
-            rho 1 for groups of regions, which need it.
+            rho 1 for groups of regions and for shrunk estimates, which need it.
 
         Raises
         ------
@@ -135,9 +136,11 @@ class Publication:
             For public files that were not loaded or make no sense, columns that are not there, or a promise that the
             method cannot keep.
         """
-        stand_in = ZeroConcentratedDP if layout.arguments.get("groups") else PureDP
+        public = layout.arguments
+        needs_rho = public.get("groups") or public.get("shrink") == JAMES_STEIN
+        stand_in = ZeroConcentratedDP if needs_rho else PureDP
         stated = promise or Promise(stand_in(1, layout.neighbors))
-        arguments = {**layout.arguments, **stated.arguments}
+        arguments = {**public, **stated.arguments}
         with titled(self.titles):
             if layout.public == "table":
                 arguments |= {"regions": str(folder / PRIVATE), "declare_regions": True}

@@ -234,6 +234,7 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
         "levels": describe_levels(result),
         **sample_rows(result),
         "distances": result.distances_in_words(),
+        "biased": result.no_intervals,
     }
 
 

@@ -14,7 +14,6 @@ from discreet import PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import InteractionBasis, estimate
-from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
@@ -29,6 +28,7 @@ from hierarchy.contingency.made_tables import (
     SEX_AGE,
     compare_with_dense,
     dense,
+    fraction_fit,
     frame_of,
     random_case,
     unit_questions,
@@ -60,7 +60,7 @@ def test_the_oracle_rejects_other_weights() -> None:
         CellCounts(frame_of(RAGGED, SEX_AGE, [(0, 1)]), counts), ZeroConcentratedDP(1, ADDED)
     )
     cells, inverse = dense(kept)
-    fit = ExactFit(kept, (0, 1), kind="best")
+    fit = fraction_fit(kept, (0, 1))
     for steps in fit.steps.values():
         root = steps[fit.subtrees.of[0]]
         assert root.first is not None
@@ -103,7 +103,7 @@ def test_noise_free_counts_come_back_exactly(guarantee: Any) -> None:
     kept = measure(data, guarantee)
     assert np.abs(estimate(kept) - data.of_regions((0, 1))).max() < 1e-6
     for q in [(), *marginals]:
-        fit = ExactFit(kept, q, kind="best")
+        fit = fraction_fit(kept, q)
         exact = fit.answers(unit_questions(SEX_AGE, q), np.arange(RAGGED.n))
         assert (exact == data.of_regions(q)).all()
 
@@ -117,7 +117,7 @@ def test_one_region_is_a_plain_fit_of_its_marginals() -> None:
         CellCounts(frame, np.array([[3, 5]])), ZeroConcentratedDP(1, ADDED), bits=SeededBits(2)
     )
     total, (f, m) = int(kept.values[()][0, 0]), kept.values[0,][0].tolist()
-    exact = ExactFit(kept, (), kind="best").answers(unit_questions(domain, ()), np.array([0]))[0, 0]
+    exact = fraction_fit(kept, ()).answers(unit_questions(domain, ()), np.array([0]))[0, 0]
     # One measurement of variance 1 beside a sum of two of variance 1.
     assert exact == Fraction(2, 3) * total + Fraction(1, 3) * (f + m)
 

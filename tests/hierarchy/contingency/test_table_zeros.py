@@ -30,6 +30,7 @@ from hierarchy.contingency.made_tables import (
     REPLACED,
     compare_with_dense,
     dense,
+    fraction_fit,
     frame_of,
     random_case,
     random_zeros,
@@ -129,7 +130,7 @@ def test_weights_that_are_rounded_are_without_bias() -> None:
 def test_the_oracle_rejects_other_weights() -> None:
     kept = kept_of(ZeroConcentratedDP(1, ADDED))
     cells, inverse = dense(kept)
-    fit = ExactFit(kept, (0, 1, 2), kind="best")
+    fit = fraction_fit(kept, (0, 1, 2))
     for steps in fit.steps.values():
         for at, step in enumerate(steps):
             # More of the first child for the second: still adds up.
@@ -225,7 +226,7 @@ def test_a_coarsened_attribute_has_systems_of_its_size() -> None:
     counts = np.random.default_rng(2).integers(0, 30, (2, 48)) * COARSE.possible
     kept = measure(CellCounts(frame, counts), ZeroConcentratedDP("1/4", ADDED), bits=SeededBits(3))
     cells, inverse = dense(kept)
-    fit = ExactFit(kept, (0, 1), kind="best")
+    fit = fraction_fit(kept, (0, 1))
     answers = fit.answers(unit_questions(COARSE, (0, 1)), np.array([1]))[0]
     widths = Widths(fit, Fraction(19, 20))
     for k in range(24):

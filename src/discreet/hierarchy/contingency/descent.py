@@ -143,8 +143,7 @@ def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64],
     """
     size = task.targets.shape[1]
     if task.parent is not None:
-        wide = type(basis)(basis.domain)
-        made = wide.forward(task.parent[None].astype(np.float64))[0]
+        made = basis.forward(task.parent[None].astype(np.float64))[0]
         return np.asarray(made, dtype=np.float64), np.ones(size, dtype=bool)
     parent, fixed = np.zeros(size), np.zeros(size, dtype=bool)
     if task.total is not None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
-    from discreet.hierarchy.contingency.systems import Kind
 
     Tables = dict[Marginal, NDArray[Any]]
     Noises = Iterator[tuple[Marginal, int, int, Tables]]
@@ -72,8 +71,8 @@ class ExactFit:
         The attributes that questions are about.
     zeros
         Whether the tables are 0 in structural zeros; else these are left out of the fit.
-    kind
-        Which weights; see :func:`~discreet.hierarchy.contingency.systems.system_weights`.
+    floats
+        Whether all is done in floats; see :func:`~discreet.hierarchy.contingency.systems.system_weights`.
 
     Complexity
     ----------
@@ -87,7 +86,7 @@ class ExactFit:
         marginal: Marginal,
         *,
         zeros: bool = True,
-        kind: Kind = "whole",
+        floats: bool = False,
     ) -> None:
         self.measured, self.marginal = measured, marginal
         frame = measured.frame
@@ -96,7 +95,7 @@ class ExactFit:
         if not self.layout.irregular:
             self._refuse_large()
         self.unit, self.steps = system_weights(
-            measured, self.layout, self.subtrees, marginal, kind=kind
+            measured, self.layout, self.subtrees, marginal, floats=floats
         )
         self.entries = frame.domain.size_of(self.regular)
         self.scale = self.unit ** (2 * frame.tree.depth + 2) * self.entries
@@ -387,7 +386,7 @@ def estimate_held(measured: MeasuredTables) -> NDArray[np.float64]:
     each interaction of regular attributes.
     """
     frame, domain = measured.frame, measured.frame.domain
-    fit = ExactFit(measured, domain.full, kind="floats")
+    fit = ExactFit(measured, domain.full, floats=True)
     layout = fit.layout
     regular = domain.shape_of(layout.regular)
     made = np.zeros((frame.tree.n, layout.size, fit.entries))

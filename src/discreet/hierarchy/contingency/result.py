@@ -16,7 +16,7 @@ from discreet.core.views import bars
 from discreet.hierarchy.contingency.expected import entry_errors
 from discreet.hierarchy.contingency.measure import noise_in_words
 from discreet.hierarchy.contingency.problem import BLANK
-from discreet.hierarchy.contingency.workload import SHRINKS
+from discreet.hierarchy.contingency.workload import JAMES_STEIN, SHRINKS
 from discreet.hierarchy.reliability import CLASSES, classify_counts
 from discreet.hierarchy.result import Column, region_columns, tidy
 
@@ -45,6 +45,19 @@ SMALL_CELLS = (
     "are biased, as in any table that is never below zero: ask `discreet query` for intervals"
 )
 """What a text about a release says of small cells."""
+
+SHRUNK = (
+    "before it is whole, each table of a level has an expected total squared error of at most that of its unbiased "
+    "estimates, of which all stated losses and standard errors are: proved for Gaussian noise, not for discrete noise "
+    "or single entries"
+)
+"""What is said of the errors of tables that are made of shrunk estimates."""
+
+NO_INTERVALS = (
+    "published counts have no intervals, standard errors or classes of reliability, since shrunk estimates are biased: "
+    "ask `discreet query` for intervals"
+)
+"""What is said of the intervals of tables that are made of shrunk estimates."""
 
 
 @final
@@ -97,6 +110,8 @@ class RegionTables:
         The noisy marginals that they were made of, where they were kept; publishing them costs nothing more.
     published
         The marginals as they stand in a file, to be checked against the cells; ``None`` where they follow from these.
+    shrink
+        The choice of :data:`~discreet.hierarchy.contingency.workload.SHRINKS` that they were made with, where known.
 
     Raises
     ------
@@ -109,6 +124,7 @@ class RegionTables:
     gaps: tuple[LevelGap, ...] = ()
     measurements: MeasuredTables | None = None
     published: Mapping[Marginal, NDArray[np.int64]] | None = None
+    shrink: str | None = None
 
     def __post_init__(self) -> None:
         cells = np.asarray(self.cells)
@@ -119,6 +135,11 @@ class RegionTables:
         cells = cells.view()
         cells.setflags(write=False)
         object.__setattr__(self, "cells", cells)
+
+    @property
+    def no_intervals(self) -> str:
+        """Reason why its counts have no intervals or classes of reliability; ``""`` if they have."""
+        return NO_INTERVALS if self.shrink == JAMES_STEIN else ""
 
     def __repr__(self) -> str:
         frame = self.frame
@@ -217,7 +238,8 @@ class RegionTables:
         The standard error is that of the unbiased estimate of the entry: a public fact. The class follows from its
         ratio to the published count, which is biased where counts are small.
 
-        A structural zero has the error 0. Raises InvalidProblemError for another backend. Linear in the rows.
+        A structural zero has the error 0. Raises InvalidProblemError for another backend, and for tables that
+        :func:`refuse_reliability` refuses. Linear in the rows.
 
         Parameters
         ----------
@@ -243,7 +265,8 @@ class RegionTables:
     ) -> dict[tuple[int, str], list[int]]:
         """Return the number of counts in each class of reliability, by level (1 for the root) and name of the marginal.
 
-        Each is a list of three, the best class first; `guarantee` is that of the release. Linear in the counts.
+        Each is a list of three, the best class first; `guarantee` is that of the release. Linear in the counts. Raises
+        InvalidProblemError as :func:`refuse_reliability`.
         """
         tree, names, made = self.frame.tree, map(self.frame.domain.name, self.frame.marginals), {}
         for name, (_, _, classes) in zip(names, self._classified(guarantee), strict=True):
@@ -260,6 +283,7 @@ class RegionTables:
         The cost grows with the counts, and with kinds of regions times interactions; `guarantee` is that of the
         release.
         """
+        refuse_reliability(self.shrink)
         domain = self.frame.domain
         possible = domain.possible[None].astype(np.int64)
         by_marginal = entry_errors(self.frame, guarantee).T[..., None]
@@ -329,7 +353,17 @@ def shrunk_in_words(method: Mapping[str, Any]) -> tuple[str, ...]:
     (("each region's table is not drawn to any other region (shrink none)",), ())
     """
     name = method.get("shrink")
-    return () if name is None else (f"each region's table is {SHRINKS[name]} (shrink {name})",)
+    if name is None:
+        return ()
+    first = f"each region's table is {SHRINKS[name]} (shrink {name})"
+    return (first, SHRUNK, NO_INTERVALS) if name == JAMES_STEIN else (first,)
+
+
+def refuse_reliability(shrink: str | None) -> None:
+    """Raise InvalidProblemError if tables with this choice of `shrink` have no classes of reliability."""
+    if shrink == JAMES_STEIN:
+        expected = "none with shrunk estimates, which are biased; shrink parent or none has it"
+        raise InvalidProblemError("reliability", expected, f"shrink {shrink}")
 
 
 def refuse_many_rows(rows: int, argument: str) -> None:

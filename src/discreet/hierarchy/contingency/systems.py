@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
-
-    Kind = Literal["best", "whole", "floats"]
 
 MAX_WEIGHTS = 1 << 22
 """Numbers in all matrices of one fit, at most: as Python's integers they take 150 MB."""
@@ -208,7 +206,7 @@ def system_weights(
     subtrees: Subtrees,
     within: Marginal,
     *,
-    kind: Kind = "whole",
+    floats: bool = False,
 ) -> tuple[int, dict[Marginal, list[Step]]]:
     """Find the weights of every interaction of regular attributes of a marginal; they depend on public facts alone.
 
@@ -220,9 +218,8 @@ def system_weights(
         Of its frame.
     within
         The marginal.
-    kind
-        ``"best"`` for the best weights as fractions, ``"whole"`` for multiples of ``2^-40`` as Python's integers,
-        ``"floats"`` for the same as floats.
+    floats
+        Whether the multiples of ``2^-40`` are floats in place of Python's integers.
 
     Returns
     -------
@@ -251,15 +248,12 @@ def system_weights(
             f"{count(layout.size)}^2 combinations = {count(numbers)}"
         )
         raise InvalidProblemError("zeros", expected, got)
-    exact = kind == "best"
-    unit = UNIT if kind == "whole" else 1
-    return unit, {
-        subset: _Systems(measured, layout, subtrees, subset, exact=exact).steps(kind)
-        for subset in chosen
-    }
+    steps = {one: _Systems(measured, layout, subtrees, one).steps() for one in chosen}
+    if not floats:
+        return UNIT, steps
+    return 1, {subset: [*map(_as_floats, each)] for subset, each in steps.items()}
 
 
-@final
 class _Systems:
     """The systems of one interaction, from the lowest regions up.
 
@@ -274,14 +268,12 @@ class _Systems:
         subtrees: Subtrees,
         subset: Marginal,
         *,
-        exact: bool,
         max_variance_ratio: float = 1e12,
     ) -> None:
-        self.layout, self.subtrees, self.exact = layout, subtrees, exact
+        self.subtrees = subtrees
         self.full = layout.domain.full
         self.root = subtrees.of[0] if measured.frame.total is not None and not subset else None
-        self.kind: Any = object if exact else np.float64
-        self.one = np.eye(layout.size, dtype=self.kind) * self._number(1)
+        self.one: NDArray[Any] = np.eye(layout.size)
         # A marginal without an attribute of the interaction says nothing about it.
         frame = measured.frame
         covering = [
@@ -289,7 +281,7 @@ class _Systems:
             for q in frame.marginals
             if set(subset) <= set(layout.parts(q)[1]) and frame.informs(q, subset)
         ]
-        self.sums = {q: (layout.sums(q) * frame.stretch(q)).astype(self.kind) for q in covering}
+        self.sums = {q: layout.sums(q) * float(frame.stretch(q)) for q in covering}
         self.variances = [
             {
                 q: one * layout.over(q, subset)
@@ -299,9 +291,9 @@ class _Systems:
             for stratum in range(measured.frame.n_strata)
         ]
         known = [one for listed in self.variances for one in listed.values()]
-        self.least = Fraction(0) if exact else max(known) / Fraction(max_variance_ratio)
+        self.least = max(known) / Fraction(max_variance_ratio)
 
-    def steps(self, kind: Kind) -> list[Step]:
+    def steps(self) -> list[Step]:
         """Return the weights of every kind of subtree, from the leaves up; a matrix inverse or two for each."""
         spreads: list[NDArray[Any]] = []
         steps = []
@@ -316,7 +308,7 @@ class _Systems:
             spreads.append(spread)
             inverse = self._inverse(prior) if below else None
             shares = {child: spreads[child] @ inverse for child, _ in below}
-            steps.append(self._step(kind, gains, total, shares, below))
+            steps.append(self._step(gains, total, shares, below))
         return steps
 
     def _gains(
@@ -328,9 +320,7 @@ class _Systems:
 
         Both are matrices with a row for each combination; the covariance is square.
         """
-        listed = {
-            q: self._number(max(one, self.least)) for q, one in self.variances[stratum].items()
-        }
+        listed = {q: float(max(one, self.least)) for q, one in self.variances[stratum].items()}
         if prior is not None and not listed:
             return prior, {}
         precision = 0 * self.one if prior is None else self._inverse(prior)
@@ -354,7 +344,6 @@ class _Systems:
 
     def _step(
         self,
-        kind: Kind,
         gains: dict[Marginal, NDArray[Any]],
         total: NDArray[Any] | None,
         shares: dict[int, NDArray[Any]],
@@ -368,10 +357,9 @@ class _Systems:
         """
         made = {q: self._to_integers(one) for q, one in gains.items()}
         own = None if total is None else self._to_integers(total)
-        unit = 1 if self.exact else UNIT
         if own is not None:
             # The sum of all combinations is the total, whatever was measured.
-            own[0] += unit - own.sum(axis=0)
+            own[0] += UNIT - own.sum(axis=0)
             for one in made.values():
                 one[0] -= one.sum(axis=0)
         eye = self._to_integers(self.one)
@@ -386,38 +374,18 @@ class _Systems:
             factor = None
         parts = {child: self._to_integers(one) for child, one in shares.items()}
         first = eye - sum((many * parts[child] for child, many in below), 0 * eye)
-        done = Step(made, factor, own, parts, first if below else None)
-        return done if kind != "floats" else _as_floats(done)
+        return Step(made, factor, own, parts, first if below else None)
 
     def _to_integers(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """Return a matrix in units of ``1 / UNIT``, rounded, as Python integers of the same shape.
-
-        An exact one as a copy.
-        """
-        if self.exact:
-            return matrix.copy()
+        """Return a matrix in units of ``1 / UNIT``, rounded, as Python integers of the same shape."""
         # By way of Python's integers: a weight may be beyond 64 bits.
         integers = np.empty(matrix.shape, dtype=object)
         integers.reshape(-1)[:] = [int(one) for one in np.rint(matrix * UNIT).reshape(-1)]
         return integers
 
-    def _number(self, value: Any) -> Any:  # noqa: ANN401 - a fraction or a float
-        return Fraction(value) if self.exact else float(value)
-
     def _inverse(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """Return the inverse of a matrix ``(n, n)`` in ``O(n^3)``: of fractions exactly, else in floats."""
-        if not self.exact:
-            return np.asarray(np.linalg.inv(matrix))
-        size = len(matrix)
-        system = np.concatenate([matrix, self.one], axis=1)
-        for i in range(size):
-            pivot = next(k for k in range(i, size) if system[k, i])
-            system[[i, pivot]] = system[[pivot, i]]
-            system[i] = system[i] / system[i, i]
-            for k in range(size):
-                if k != i and system[k, i]:
-                    system[k] = system[k] - system[k, i] * system[i]
-        return system[:, size:]
+        """Return the inverse of a matrix ``(n, n)`` in ``O(n^3)``."""
+        return np.asarray(np.linalg.inv(matrix))
 
 
 def _as_floats(step: Step) -> Step:

@@ -15,7 +15,7 @@ Proposes; checked by `discreet.hierarchy.contingency.verify.verify`.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
@@ -34,7 +34,8 @@ from discreet.hierarchy.contingency.rounding import (
     round_root,
 )
 from discreet.hierarchy.contingency.shape import toward_shape
-from discreet.hierarchy.contingency.workload import SHRINKS
+from discreet.hierarchy.contingency.shrink import check_blocks, shrink_blocks
+from discreet.hierarchy.contingency.workload import JAMES_STEIN, SHRINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +90,8 @@ class Descent:
         2,016 cells more than 60 change the bound by less than the rounding.
     shrink
         A name of :data:`~discreet.hierarchy.contingency.workload.SHRINKS`: ``"parent"`` draws each region's table to
-        the shape of the region above, ``"none"`` leaves that out.
+        the shape of the region above, ``"none"`` leaves that out, and ``"james-stein"`` shrinks the estimates instead
+        (:mod:`discreet.hierarchy.contingency.shrink`).
 
     Raises
     ------
@@ -120,15 +122,18 @@ class Descent:
 
         `threads` solve the parents of a level; the result does not depend on them. `on_progress` is called with each
         level. At most `rounds` transforms of all regions, forward and back. InvalidProblemError for `threads` or
-        `rounds` below 1.
+        `rounds` below 1, and for measurements that ``"james-stein"`` does not shrink.
         """
-        return whole(
+        check_blocks(measured.frame, measured.noise, self.shrink)
+        made = whole(
             measured,
             rounds=self.rounds,
             threads=threads,
             shaped=self.shrink == "parent",
+            by_blocks=self.shrink == JAMES_STEIN,
             on_progress=on_progress,
         )
+        return replace(made, shrink=self.shrink)
 
 
 def whole(
@@ -138,6 +143,7 @@ def whole(
     threads: int = 1,
     look_below: bool = True,
     shaped: bool = True,
+    by_blocks: bool = False,
     top: NDArray[np.int64] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RegionTables:
@@ -155,6 +161,9 @@ def whole(
         Whether a region's estimate uses the measurements of the regions below it; TopDown's does not.
     shaped
         Whether its table is drawn to the shape of the region above (:mod:`discreet.hierarchy.contingency.shape`).
+    by_blocks
+        Whether the estimates are shrunk, for what :func:`~discreet.hierarchy.contingency.shrink.check_blocks` lets
+        pass; levels have no gap then.
     top
         ``(n_cells,)`` whole numbers: the root's table, where it was made before: `measured` is then a subtree, the part
         of one machine of a cluster, and its own level has no gap.
@@ -198,6 +207,8 @@ def whole(
     report = Reporter(on_progress, clock=None)
     report("estimates")
     made = upward(measured, look_below=look_below)
+    if by_blocks:
+        shrink_blocks(made, frame.tree)
     if top is None:
         means, precision = made.means[:1], made.weights.precision[:1]
         root = Siblings(means, precision, None, frame.total, domain.possible)
@@ -210,7 +221,8 @@ def whole(
     cells, below = _descend(
         frame, made, table.astype(np.int64), **many, shaped=shaped, report=report
     )
-    return RegionTables(frame, cells, (*gaps, *below))
+    # A gap is a distance from unbiased estimates.
+    return RegionTables(frame, cells, () if by_blocks else (*gaps, *below))
 
 
 def _descend(

@@ -26,9 +26,13 @@ LOSSES: dict[str, str] = {
 OF_LARGEST = ("worst", "against-naive")
 """Losses that are the largest of numbers."""
 
+JAMES_STEIN = "james-stein"
+"""Choice of :data:`SHRINKS` by which estimates are shrunk block by block: no intervals are stated for tables then."""
+
 SHRINKS: dict[str, str] = {
     "parent": "drawn to the shape of the region above, where siblings are alike",
     "none": "not drawn to any other region",
+    JAMES_STEIN: "made of estimates that are shrunk to what the region above and smaller marginals imply",
 }
 """What shrinks whole tables, with what is said of each region's; the first one by default."""
 
