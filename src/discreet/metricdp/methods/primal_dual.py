@@ -111,7 +111,9 @@ class _Tuning(NamedTuple):
     pairs."""
 
     overtime_seconds: float = 1.0
-    """Seconds beyond the limit within which an offer has to end."""
+    overtime_share: float = 0.05
+    """Seconds beyond the limit within which an offer has to end by its forecast, and share of the limit more at which
+    one that takes longer is given up."""
 
     spare_time_for_offer: float = 1.25
     """Time of an offer that is put off, in units of its forecast: steps may take longer until then. Without it a run
@@ -258,7 +260,9 @@ class _Run:
 
     def __init__(self, part: Part, limits: PartLimits, start: float, iterations: int) -> None:
         self.limits, self.iterations = limits, iterations
-        self.stop = math.inf if limits.seconds is None else start + limits.seconds
+        seconds = math.inf if limits.seconds is None else limits.seconds
+        self.stop = start + seconds
+        self.end = self.stop + _TUNING.overtime_seconds + _TUNING.overtime_share * seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         self.near = near = OrderedProgram.of(part.cost, part.paths, home)
         edges = near.renumber(part.binding)
@@ -461,7 +465,7 @@ class _Run:
     def _is_late(self) -> bool:
         """Report progress, and return whether the limit is over by so much that unfinished work is left."""
         self.limits.beat()
-        return clock() > self.stop + _TUNING.overtime_seconds
+        return clock() > self.end
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate `matrix` ``(n, k)``, store the channel if it is the best, and return its loss.
