@@ -147,6 +147,14 @@ def _class_cost(A: Arrays, T: Largest, used: int) -> float:
     return total
 
 
+@inlined
+def _copy(source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+    """Copy boxes ``(4, columns)``; an assignment of slices compiles the text of its error, for five seconds."""
+    for q in range(4):
+        for a in range(source.shape[1]):
+            target[q, a] = source[q, a]
+
+
 @part
 def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
@@ -185,8 +193,8 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             more = span(A, a, lo, box[1, a]) - base
             if more > most:
                 most, where, side, far = more, a, 0, lo
-    inner[:] = box
-    outer[:] = box
+    _copy(box, inner)
+    _copy(box, outer)
     if where < 0:
         return -1
     a = where
@@ -439,7 +447,9 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     if size == 0:
         return 0
     bound[0], part[0, 0], part[0, 1] = u[root], 0, size
-    grown[0], before[0], depth[0] = 0, state[0, :, 0], 0
+    grown[0], depth[0] = 0, 0
+    for q in range(4):
+        before[0, q] = state[0, q, 0]
     waiting, best, gone, nodes, finished = 1, 0.0, 0.0, 0, True
     while waiting > 0:
         waiting -= 1
@@ -458,7 +468,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 open_here[lists[t]] = True
             continue
         nodes += 1
-        box[:] = state[waiting]
+        _copy(state[waiting], box)
         points, costs = lists[free:], paid[free:]
         deep = depth[waiting]
         if deep < B.nodes_between_recounts:
@@ -484,8 +494,10 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 open_here[points[t]] = True
             continue
         for child in range(2):
-            state[waiting] = outer if child == 0 else inner
-            grown[waiting], before[waiting] = a, box[:, a]
+            _copy(outer if child == 0 else inner, state[waiting])
+            grown[waiting] = a
+            for q in range(4):
+                before[waiting, q] = box[q, a]
             bound[waiting], depth[waiting] = value, deep + 1
             part[waiting, 0], part[waiting, 1] = free, free + size
             waiting += 1

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost, span
+from discreet.kanonymity.kernels.sorting import sort_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,9 +153,13 @@ def _add(A: Arrays, R: Room, d: int, row: int) -> None:
 def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None:
     """Sort the first `size` of `rows` by rising `cost`, both in place; by insertion where they are few."""
     if size > 40:
-        order = np.argsort(cost[:size])
-        cost[:size] = cost[:size][order]
-        rows[:size] = rows[:size][order]
+        key, before = np.empty(size), np.empty(size, dtype=np.int32)
+        order, spare = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        for at in range(size):
+            key[at], before[at], order[at] = cost[at], rows[at], at
+        sort_by(key, order, spare)
+        for at in range(size):
+            cost[at], rows[at] = key[order[at]], before[order[at]]
         return
     for at in range(1, size):
         c, r = cost[at], rows[at]

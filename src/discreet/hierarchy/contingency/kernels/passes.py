@@ -31,7 +31,8 @@ def up(
         first, stop = children[node], children[node + 1]
         if first == stop:
             continue
-        sums[:] = means[first]
+        for k in range(size):
+            sums[k] = means[first, k]
         for child in range(first + 1, stop):
             for k in range(size):
                 sums[k] += means[child, k]
@@ -58,7 +59,8 @@ def down(
         first, stop = children[node], children[node + 1]
         if first == stop:
             continue
-        gap[:] = means[node]
+        for k in range(size):
+            gap[k] = means[node, k]
         for child in range(first, stop):
             for k in range(size):
                 gap[k] -= means[child, k]
