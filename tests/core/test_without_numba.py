@@ -106,6 +106,7 @@ def test_the_package_without_numba(tmp_path: Path) -> None:
     assert not said["numba"]
 
 
+@pytest.mark.jit
 def test_the_command_says_it_in_a_sentence(tmp_path: Path) -> None:
     grid = ("--grid", "20x20", "--cell", "1", "--unit", "km", "--epsilon", "1/km", "--radius", "2")
     out = str(tmp_path / "c.channel")
