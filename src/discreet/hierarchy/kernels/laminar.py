@@ -303,8 +303,7 @@ def tops(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     for s in range(len(ys)):
         low, length, table, _ = _grow(children, ys[s], centers[s], weights, step, half)
         lows[s], lengths[s] = low[0], length[0]
-        for i in range(length[0]):
-            tables[s, i] = table[0, i]
+        np.positive(table[0, : length[0]], tables[s, : length[0]])
 
 
 @kernel

@@ -147,14 +147,6 @@ def _class_cost(A: Arrays, T: Largest, used: int) -> float:
     return total
 
 
-@inlined
-def _copy(source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
-    """Copy boxes ``(4, columns)``; an assignment of slices compiles the text of its error, for five seconds."""
-    for q in range(4):
-        for a in range(source.shape[1]):
-            target[q, a] = source[q, a]
-
-
 @part
 def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
@@ -193,8 +185,9 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             more = span(A, a, lo, box[1, a]) - base
             if more > most:
                 most, where, side, far = more, a, 0, lo
-    _copy(box, inner)
-    _copy(box, outer)
+    # An assignment of slices would compile the text of its error, for five seconds.
+    np.positive(box, inner)
+    np.positive(box, outer)
     if where < 0:
         return -1
     a = where
@@ -436,8 +429,6 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     bound, part = np.empty(B.max_open_nodes), np.empty((B.max_open_nodes, 2), dtype=np.int64)
     depth, grown = np.empty(B.max_open_nodes, np.int64), np.empty(B.max_open_nodes, np.int64)
     before = np.empty((B.max_open_nodes, 4), dtype=np.int64)
-    inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
-    box = np.empty((4, m), dtype=np.int64)
     room, times = 24 * n, 1.0 + slack
     lists, paid = np.empty(room, dtype=np.int32), np.empty(room)
     open_here = np.zeros(n, dtype=np.bool_)
@@ -448,8 +439,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
         return 0
     bound[0], part[0, 0], part[0, 1] = u[root], 0, size
     grown[0], depth[0] = 0, 0
-    for q in range(4):
-        before[0, q] = state[0, q, 0]
+    np.positive(state[0, :, 0], before[0])
     waiting, best, gone, nodes, finished = 1, 0.0, 0.0, 0, True
     while waiting > 0:
         waiting -= 1
@@ -468,7 +458,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 open_here[lists[t]] = True
             continue
         nodes += 1
-        _copy(state[waiting], box)
+        box = state[waiting].copy()
         points, costs = lists[free:], paid[free:]
         deep = depth[waiting]
         if deep < B.nodes_between_recounts:
@@ -486,19 +476,17 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
             _keep(F, root, best_top, used, excess)
         best = max(best, excess)
         value = min(value, bound[waiting])
-        a = _parted(A, best_top, used, box, inner, outer)
+        # The first child is outside, and the second, which is next, inside.
+        a = _parted(A, best_top, used, box, state[waiting + 1], state[waiting])
         if a < 0:
             # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
             gone = max(gone, value)
             for t in range(size):
                 open_here[points[t]] = True
             continue
-        for child in range(2):
-            _copy(outer if child == 0 else inner, state[waiting])
-            grown[waiting] = a
-            for q in range(4):
-                before[waiting, q] = box[q, a]
-            bound[waiting], depth[waiting] = value, deep + 1
+        for _ in range(2):
+            np.positive(box[:, a], before[waiting])
+            grown[waiting], bound[waiting], depth[waiting] = a, value, deep + 1
             part[waiting, 0], part[waiting, 1] = free, free + size
             waiting += 1
     upper[root] = max(best, gone) if finished else np.inf

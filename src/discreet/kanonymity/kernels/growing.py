@@ -253,9 +253,9 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
     `draw` ``(1,)`` is the state of the random numbers.
     """
-    m, two_sides = len(A.kind), int(np.int64(2))
     rows = np.empty(n, dtype=np.int64)
-    two, sides = np.empty((n, m), dtype=np.int64), np.empty(n, dtype=np.int64)
+    two, sides = np.empty((n, codes.shape[1]), dtype=np.int64), np.empty(n, dtype=np.int64)
+    two_sides = int(np.int64(2))
     for _ in range(tries):
         i, j = below(draw, n), below(draw, n)
         c, d = part[i], part[j]
@@ -265,8 +265,7 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         count = int(np.int64(0))
         for t in range(n):
             if part[t] == c or part[t] == d:
-                for a in range(m):
-                    two[count, a] = codes[t, a]
+                np.positive(codes[t], two[count])
                 sides[count] = 0 if part[t] == c else 1
                 count += 1
         before = part_costs(A, two, count, sides, two_sides).sum()
@@ -277,8 +276,7 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         nonempty = False
         for t in range(n):
             if part[t] == c or part[t] == d:
-                for a in range(m):
-                    two[count, a] = codes[t, a]
+                np.positive(codes[t], two[count])
                 sides[count] = 0 if part[t] == c else 1
                 nonempty = nonempty or part[t] == c
                 count += 1

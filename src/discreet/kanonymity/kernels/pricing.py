@@ -153,23 +153,18 @@ def _add(A: Arrays, R: Room, d: int, row: int) -> None:
 def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None:
     """Sort the first `size` of `rows` by rising `cost`, both in place; by insertion where they are few."""
     if size > 40:
-        key, before = np.empty(size), np.empty(size, dtype=np.int32)
-        order, spare = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-        for at in range(size):
-            key[at], before[at], order[at] = cost[at], rows[at], at
-        sort_by(key, order, spare)
-        for at in range(size):
-            cost[at], rows[at] = key[order[at]], before[order[at]]
+        order = np.arange(size)
+        sort_by(cost, order, np.empty_like(order))
+        np.positive(cost[:size][order], cost[:size])
+        np.positive(rows[:size][order], rows[:size])
         return
     for at in range(1, size):
-        c, r = cost[at], rows[at]
-        to = at
+        c, r, to = cost[at], rows[at], at
         while to > 0 and cost[to - 1] > c:
             cost[to] = cost[to - 1]
             rows[to] = rows[to - 1]
             to -= 1
-        cost[to] = c
-        rows[to] = r
+        cost[to], rows[to] = c, r
 
 
 @part

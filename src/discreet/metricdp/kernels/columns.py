@@ -76,9 +76,7 @@ def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
     ratios.
     """
     n = len(Z)
-    for i in range(n):
-        for k in range(first, last):
-            raised[i, k] = Z[i, k]
+    np.positive(Z[:, first:last], raised[:, first:last])
     # So many rows of Z stay in the second-level cache for all i. Indices begin at 0, or else loops are not vectorized.
     for begin in range(0, n, rows_in_cache):
         end = min(begin + rows_in_cache, n)
@@ -128,9 +126,7 @@ def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[
                 lane[k] = max(lane[k], abs(a[first + k] - b[first + k]))
         for k in range(whole, n_columns):
             lane[0] = max(lane[0], abs(a[k] - b[k]))
-        farthest[e] = lane[0]
-        for k in range(1, 16):
-            farthest[e] = max(farthest[e], lane[k])
+        farthest[e] = lane.max()
     return farthest
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from discreet.core.jit import kernel
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -26,13 +25,11 @@ def up(
     ``subset`` ``(coefficients,)`` the interaction of each. Linear cost.
     """
     n, size = means.shape
-    sums = np.empty(size)
     for node in range(n - 1, -1, -1):
         first, stop = children[node], children[node + 1]
         if first == stop:
             continue
-        for k in range(size):
-            sums[k] = means[first, k]
+        sums = means[first].copy()
         for child in range(first + 1, stop):
             for k in range(size):
                 sums[k] += means[child, k]
@@ -54,13 +51,11 @@ def down(
     nodes)``, and `subset` ``(cells,)`` the interaction of each coefficient. Linear cost.
     """
     n, size = means.shape
-    gap = np.empty(size)
     for node in range(n):
         first, stop = children[node], children[node + 1]
         if first == stop:
             continue
-        for k in range(size):
-            gap[k] = means[node, k]
+        gap = means[node].copy()
         for child in range(first, stop):
             for k in range(size):
                 gap[k] -= means[child, k]
