@@ -251,7 +251,6 @@ def test_the_clock_loads_no_compiler() -> None:
     assert done.stdout.strip() == "False"
 
 
-@pytest.mark.jit
 def test_a_module_of_kernels_loads_what_they_need() -> None:
     """Else the first kernel would, at the expense of the search that calls it."""
     script = (

@@ -52,7 +52,6 @@ def brute(channel: Channel, pairs: BoundPairs, epsilon: Fraction) -> tuple[int, 
     return zeros, wrong
 
 
-# Rows that differ at distance zero are drawn in few runs.
 @example(n_limbs=1, weights=[[1, 2, 3], [1, 2, 4]], epsilon=Fraction(1), lengths=[0] * 6)
 @settings(max_examples=150)
 @given(

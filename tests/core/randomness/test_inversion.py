@@ -91,7 +91,6 @@ def test_a_power_below_one_unit_costs_nothing() -> None:
     assert exp_bracket(Fraction(0), 64) == (1 << 64, 1 << 64)
 
 
-# The carry of the lower halves decides.
 @example(2**32 - 1, 2**32 - 1)
 @given(st.integers(0, WHOLE), st.integers(0, WHOLE))
 @settings(deadline=None)
