@@ -15,7 +15,7 @@ kernels unit coverage: export OPENBLAS_NUM_THREADS := 1
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
-	@echo "make test-slow     long and statistical tests"
+	@echo "make test-slow     long and statistical tests, and properties with all their draws"
 	@echo "make test-forger   twenty thousand mutants of every kind of file: does a verifier pass what is false? for hours"
 	@echo "make test-canary   twenty thousand runs of all commands on broken files: does a private value come out?"
 	@echo "make test-faults   break five hundred releases off at their system calls: is a charge ever without a result?"
@@ -43,7 +43,7 @@ demo: $(VENV)/.made
 # Types and wheels keep one core busy each, and wait for disks and networks; tests of speed run alone.
 test: announce lint
 	@$(MAKE) --no-print-directory -j4 types kernels wheel coverage
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory unit SEEN="$(KERNELS)"
 
 announce:
 	@echo "make test takes a quarter of an hour or more on two cores, and says where it stands"
@@ -67,10 +67,10 @@ kernels: $(VENV)/.made
 	$(BIN)/pytest -q -n 0 -p no:randomly $(KERNELS)
 
 # Tests start hundreds of processes; where Python may write no bytecode, each would compile the sources again.
-# Properties have fifty draws here, and all that they state with `pytest` alone.
+# Properties have twenty draws here, by which each mutant of the list is seen; `make test-slow` draws as many as they state.
 unit: $(VENV)/.made
 	$(BIN)/python -m compileall -q src reproduction/src
-	DISCREET_TEST_EXAMPLES=50 $(BIN)/pytest -q -n $(WORKERS) --dist worksteal
+	DISCREET_TEST_EXAMPLES=20 $(BIN)/pytest -q -n $(WORKERS) --dist worksteal $(addprefix --deselect=,$(SEEN))
 
 # The trusted base, measured apart: kernels run as plain Python there, so that every branch is seen.
 coverage: $(VENV)/.made
@@ -89,7 +89,7 @@ lock:
 		-c constraints.txt pyproject.toml --all-extras --group dev -o requirements.lock
 
 test-slow: $(VENV)/.made
-	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical"
+	$(BIN)/pytest -q -n $(WORKERS) -m "slow or statistical or hypothesis"
 
 # What was counted is kept in build/forger, so that a run that was stopped goes on; FORGER_SECONDS=400 makes portions.
 test-forger: $(VENV)/.made

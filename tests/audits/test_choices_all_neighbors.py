@@ -15,6 +15,7 @@ import pytest
 
 from discreet.submodular.accounting import one_pass
 from discreet.submodular.methods.subsampled import subsampled_coefficient
+from few import each_once
 
 Pair = tuple[int, int]
 Record = frozenset[Pair]
@@ -92,10 +93,9 @@ def test_greedy_loses_the_rank_times_c_and_one_side_only_c(kinds: int, most: int
     assert worst_down > 0.5 * c
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "2"])
-@pytest.mark.parametrize(("kinds", "most"), [(1, 2), (2, 1)])
-def test_the_subsample_is_private_whatever_the_rank(epsilon: str, kinds: int, most: int) -> None:
-    e = Fraction(epsilon)
+@pytest.mark.parametrize(("epsilon", "size"), each_once(["0.1", "1", "2"], [(1, 2), (2, 1)]))
+def test_the_subsample_is_private_whatever_the_rank(epsilon: str, size: tuple[int, int]) -> None:
+    e, (kinds, most) = Fraction(epsilon), size
     worst = 0.0
     for data, more in additions(kinds, most):
         before, after = subsampled_law(data, kinds, e), subsampled_law(more, kinds, e)

@@ -29,6 +29,7 @@ from discreet.submodular.methods.permute_and_flip import PermuteAndFlip, permute
 from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.testing import DPVerdict, Law, assert_law, assert_pure_dp, enumerate_law
+from few import each_once
 from submodular.tiny import Declared, Reach, Whole, law_of
 
 RECORDS = [{0}, {0, 1}, {2}]
@@ -47,15 +48,13 @@ def laws_of(run: Callable[..., object], cases: list[Any], runs: int) -> list[Law
     return [enumerate_law(partial(run, case), max_runs=runs) for case in cases]
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        *(Algorithm3(), Algorithm3(lazy=False), Algorithm4("0.9"), PartSampled("0.9"), Mitrovic()),
-        *(PermuteAndFlip(), Subsampled(lazy=False), BadanidiyuruVondrak(rounds=1, samples=1)),
-    ],
-    ids=lambda method: f"{method.name}{'' if getattr(method, 'lazy', True) else '-eager'}",
-)
-@pytest.mark.parametrize("extra", [{0}, {1, 2}])
+METHODS = [
+    *(Algorithm3(lazy=False), Algorithm3(), Subsampled(lazy=False), Algorithm4("0.9"), Mitrovic()),
+    *(PartSampled("0.9"), PermuteAndFlip(), BadanidiyuruVondrak(rounds=1, samples=1)),
+]
+
+
+@pytest.mark.parametrize(("method", "extra"), each_once(METHODS, [{0}, {1, 2}]))
 def test_pure_guarantees_hold_on_all_neighbors(method: Any, extra: set[int]) -> None:
     guarantee = PureDP(1, "add-remove-one")
     # Coins of kept records multiply what there is to enumerate.

@@ -73,7 +73,7 @@ Found = str | None
 INSTANCES, MANY = 200, 10_000
 """Random instances of each search in a usual run, and of the long one."""
 
-DEAR, FEW = frozenset({"draws", "draws, then rounding", "draws by flips", "loss by secret"}), 40
+DEAR, FEW = frozenset({"draws", "draws, then rounding", "draws by flips", "loss by secret"}), 15
 """Searches that plan or enumerate for each instance, beside losses and bounds; and the instances of a usual run."""
 
 ROUNDING = 1e-9

@@ -106,15 +106,6 @@ def test_the_package_without_numba(tmp_path: Path) -> None:
     assert not said["numba"]
 
 
-def test_the_command_says_it_in_a_sentence(tmp_path: Path) -> None:
-    grid = ("--grid", "20x20", "--cell", "1", "--unit", "km", "--epsilon", "1/km", "--radius", "2")
-    out = str(tmp_path / "c.channel")
-    done = python("from discreet.cli import main; main()", "design", *grid, "-o", out)
-    assert done.returncode not in {0, 1}
-    assert "numba: not installed" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_plain_kernel_takes_small_arrays_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "has_compiler", lambda: False)
 

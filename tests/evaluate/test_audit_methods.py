@@ -38,7 +38,7 @@ def halved(*given: Any, **named: Any) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    ("method", "relation"), each_once(COUNTS, ["add-remove-person", "replace-person"])
+    ("method", "relation"), each_once(COUNTS, ["add-remove-person", "replace-person"], usual=6)
 )
 def test_every_method_of_counts_with_a_guarantee_keeps_its_claim_exactly(
     method: str, relation: Any
@@ -122,6 +122,7 @@ def test_all_neighbors_of_tiny_data_are_listed() -> None:
     each_once(
         ["subsampled", "algorithm-3", "permute-and-flip", "mitrovic"],
         ["add-remove-one", "replace-one"],
+        usual=2,
     ),
 )
 def test_private_choices_keep_their_claim(method: str, relation: Any) -> None:

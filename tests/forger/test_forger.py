@@ -26,7 +26,7 @@ from forger.planted import PLANTED
 from forger.worker import watched
 
 HERE = Path(__file__).parent
-SOME = 60
+SOME = 40
 """Mutants of each kind in every run of the tests."""
 
 

@@ -43,6 +43,7 @@ from discreet.testing import (
     neighboring_pairs,
     small_data_sets,
 )
+from few import each_once
 from forger.exactly import as_decimal, broken_pair, common
 from forger.oracles.counting import measured
 from forger.oracles.regions import table_costs, table_moves
@@ -147,8 +148,7 @@ def record(frame: Any, kind: str, noise: str, relation: str, scales: Any) -> dic
     }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", TREES)
+@pytest.mark.parametrize(("kind", "shape"), each_once(KINDS, TREES))
 def test_no_neighbor_costs_more_than_a_measurement_claims(kind: Any, shape: str) -> None:
     """Every relation, noise, units, quantity, share, and leaves with or without what is below them."""
     looked = 0

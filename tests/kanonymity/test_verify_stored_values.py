@@ -390,6 +390,7 @@ print([int(check.residual) for check in found.checks])
 """
 
 
+@pytest.mark.jit
 def test_ordered_closeness_does_not_depend_on_the_hashing_of_text() -> None:
     """Twelve seeds of string hashing gave two verdicts where a sensitive text was ``nan``."""
     limits = [f"{at}/40" for at in range(10, 36)]

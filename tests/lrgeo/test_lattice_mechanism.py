@@ -261,7 +261,7 @@ def test_limits_are_told_and_what_is_there_is_handed_in() -> None:
     assert isinstance(caught.value, DiscreetError)
 
 
-@pytest.mark.parametrize("seed", few_of(2, range(4)))
+@pytest.mark.parametrize("seed", few_of(1, [2, 0, 1, 3]))
 def test_a_table_loses_less_than_one_noise_where_people_are_in_few_places(seed: int) -> None:
     rng = np.random.default_rng(40 + seed)
     region = Region.from_grid(6, 5, cell="0.4", unit="km")

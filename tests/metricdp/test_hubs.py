@@ -130,7 +130,7 @@ def test_prices_of_edges_become_prices_of_pairs(
     assert lower_bound(part.cost, part.constraints, part.epsilon, prices) < 1
 
 
-@pytest.mark.parametrize("legs", [0.0, 1.5])
+@pytest.mark.parametrize("legs", [1.5, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_bounds_with_hubs_are_beside_the_optimum(legs: float) -> None:
     problem, _ = terms(40, legs=legs, seed=5)
     claim = MetricDP("0.3", "km")

@@ -56,7 +56,7 @@ def start_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     ("problem", "claim"),
     [
         (plane(36, 1), MetricDP("0.7", "km")),
-        (plane(100, 2), MetricDP("0.7", "km", 2)),
+        pytest.param(plane(100, 2), MetricDP("0.7", "km", 2), marks=pytest.mark.slow),
         (words(36, 3), MetricDP(3, "km")),
     ],
     ids=["small", "medium", "words"],

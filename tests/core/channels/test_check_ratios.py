@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.core.channels import check_ratios
@@ -52,6 +52,7 @@ def brute(channel: Channel, pairs: BoundPairs, epsilon: Fraction) -> tuple[int, 
     return zeros, wrong
 
 
+@example(n_limbs=1, weights=[[1, 2, 3], [1, 2, 4]], epsilon=Fraction(1), lengths=[0] * 6)
 @settings(max_examples=150)
 @given(
     n_limbs=st.integers(1, 2),

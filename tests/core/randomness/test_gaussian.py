@@ -21,6 +21,7 @@ from discreet.core.randomness import (
 )
 from discreet.core.randomness import gaussian as module
 from discreet.testing import Law, assert_law, enumerate_law
+from few import few_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,16 +80,16 @@ def check_acceptance(name: str, sample: Callable[[RandomBits], object], variance
         assert_law(law, {True: (low, high), False: (1 - high, 1 - low)})
 
 
-VARIANCES = ["1/10", "1/2", "1", "2"]
+VARIANCES = ["1/10", "2", "1/2", "1"]
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
+@pytest.mark.parametrize("variance", few_of(2, VARIANCES))
 def test_one_draw_has_its_law(variance: str) -> None:
     exact = Fraction(variance)
     check_acceptance("discrete_laplace", lambda bits: discrete_gaussian(exact, bits), exact)
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
+@pytest.mark.parametrize("variance", few_of(2, VARIANCES))
 def test_a_batch_has_its_law(variance: str) -> None:
     exact = Fraction(variance)
     check_acceptance("discrete_laplaces", lambda bits: discrete_gaussians(exact, 1, bits), exact)

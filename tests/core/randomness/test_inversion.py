@@ -7,7 +7,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.core.exact import exp_ceil, exp_floor
@@ -91,6 +91,7 @@ def test_a_power_below_one_unit_costs_nothing() -> None:
     assert exp_bracket(Fraction(0), 64) == (1 << 64, 1 << 64)
 
 
+@example(2**32 - 1, 2**32 - 1)
 @given(st.integers(0, WHOLE), st.integers(0, WHOLE))
 @settings(deadline=None)
 def test_products_are_those_of_integers(p: int, q: int) -> None:

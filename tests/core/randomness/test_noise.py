@@ -48,7 +48,7 @@ def test_a_batch_goes_beyond_one_chunk() -> None:
     assert not np.array_equal(noise[:_CHUNK], noise[_CHUNK : 2 * _CHUNK])
 
 
-@pytest.mark.parametrize("scale", ["1/3", "1", "5/2"])
+@pytest.mark.parametrize("scale", ["1/3", pytest.param("1", marks=pytest.mark.slow), "5/2"])
 def test_the_law_is_symmetric(scale: Exact) -> None:
     law = enumerate_law(lambda bits: discrete_laplaces(scale, 1, bits), max_runs=1000)
     for (x,), mass in cast("dict[tuple[int], Fraction]", law.masses).items():

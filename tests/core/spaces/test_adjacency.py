@@ -14,6 +14,7 @@ from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.lengths import TableLengths, tree_links
 from discreet.core.spaces.metric import MetricSpace, greedy_spanner
+from few import each_once
 
 
 def graph(n: int, edges: dict[tuple[int, int], int]) -> Adjacency:
@@ -346,8 +347,7 @@ def test_a_spanner_stretches_no_more_than_stated(dilation: int | str | Fraction)
     assert stretch <= Fraction(dilation)
 
 
-@pytest.mark.parametrize("dilation", [1.0, 1.1, 1.7])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("dilation", "seed"), each_once([1.0, 1.1, 1.7], range(3)))
 def test_a_spanner_takes_each_pair_that_the_graph_so_far_stretches(
     dilation: float, seed: int
 ) -> None:

@@ -34,7 +34,7 @@ from discreet.hierarchy.contingency.verify_loss import moved_residual
 from discreet.hierarchy.contingency.widths import noise_of_answer
 from discreet.hierarchy.measure import draw_noise
 from discreet.testing import enumerate_law
-from few import each_once
+from few import each_once, few_of
 from hierarchy.contingency.made_tables import (
     ADDED,
     PAIR,
@@ -168,7 +168,7 @@ def residual_case(seed: int) -> Any:
     return measure(CellCounts(frame, counts), guarantee, bits=SeededBits(seed))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few_of(3, range(8)))
 def test_answers_are_generalized_least_squares(seed: int) -> None:
     kept = residual_case(seed)
     frame, domain = kept.frame, kept.frame.domain

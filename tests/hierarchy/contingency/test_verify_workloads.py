@@ -107,7 +107,7 @@ def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize(("at", "loss"), each_once([1, 2], ["deviations", "variance"]))
+@pytest.mark.parametrize(("at", "loss"), each_once([1, 2], ["deviations", "variance"], usual=1))
 def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at: int) -> None:
     tree, domain = Tree.from_paths(TREES[at]), domain_of((2,))
     weights: Any = {"total": 1, "cells": Fraction(1, 2)}
@@ -324,12 +324,13 @@ def ragged(regions: dict[str, int]) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("neighbors", [ADDED, REPLACED])
-@pytest.mark.parametrize("loss", ["worst", "against-naive"])
 @pytest.mark.parametrize(
-    "regions",
-    [RAGGED, {"NY": 27, "TX": 1, "CA": 1, "AK": 1}, {"NY": 8, **dict.fromkeys("ABCDEF", 1)}],
-    ids=["ragged", "nine tenths in one state", "single counties"],
+    ("regions", "loss", "neighbors"),
+    each_once(
+        [RAGGED, {"NY": 27, "TX": 1, "CA": 1, "AK": 1}, {"NY": 8, **dict.fromkeys("ABCDEF", 1)}],
+        ["worst", "against-naive"],
+        [REPLACED, ADDED],
+    ),
 )
 def test_nested_groups_of_siblings_bring_a_largest_error_within_two_percent(
     loss: str, neighbors: Any, regions: dict[str, int]
