@@ -130,8 +130,11 @@ def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[
     return farthest
 
 
-FAR, SLOW = 0.1, 0.7
-"""Half of a segment, in units of its distance and of the decay of noise, up to which six nodes along it are enough."""
+MOST_NATS = 100.0
+"""Nats beyond which noise has less mass than the least weight of a channel with two limbs."""
+
+SHARE_OF_DISTANCE, PIECE_IN_NATS = 0.15, 1.4
+"""Longest piece of a segment, as a share of its distance and in nats, for which six nodes are enough."""
 
 
 @kernel
@@ -145,57 +148,36 @@ def add_swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one b
     epsilon: float,
     nodes: NDArray[np.float64],
     weights: NDArray[np.float64],
-    far_nodes: NDArray[np.float64],
-    far_weights: NDArray[np.float64],
 ) -> None:
     """Integrate ``(1 + epsilon r) e^(-epsilon r)`` over the angle under which each segment is seen from each point.
 
     A segment lies on the line ``normal . x = offset``; its ``span`` is from where to where along the normal turned
-    left. Angles count as positive on the side that the normal points away from. With ``t = h sinh u`` along the line, h
-    its distance, an angle is ``du / cosh u`` and ``r = h cosh u``: smooth on the scale of 1, whatever h is. Seen from
-    afar it is ``h dt / r^2``, as smooth, without a hyperbolic function.
+    left. Angles count as positive on the side that the normal points away from. At t along the line an angle is
+    ``h dt / r^2``, h the distance of the line: smooth on the scale of r, so that pieces are longer farther away.
 
     `points` is ``(n, 2)``, `normals` ``(segments, 2)``, `offsets` ``(segments,)``, `spans` ``(segments, 2)``; the
-    nodes and weights are those of two rules of Gauss on [-1, 1]. The integral of a segment is subtracted from the first
-    of its two `sides` ``(segments, 2)`` in a row of `masses` ``(n, cells)``, and added to the second; n times segments
-    integrals.
+    nodes and weights are those of Gauss's rule on [0, 1]. The integral of a segment is subtracted from the first of its
+    two `sides` ``(segments, 2)`` in a row of `masses` ``(n, cells)``, and added to the second. A few pieces for each
+    point and segment.
     """
+    most = MOST_NATS / epsilon
     for i in range(len(points)):
         x, y = points[i]
         for e in range(len(normals)):
             height = offsets[e] - normals[e, 0] * x - normals[e, 1] * y
             along = normals[e, 0] * y - normals[e, 1] * x
+            t, last = max(spans[e, 0] - along, -most), min(spans[e, 1] - along, most)
             h = max(abs(height), 1e-30)
-            # Beyond 745 the exponential is no float.
-            if epsilon * h > 745.0:
-                continue
-            half, middle = (
-                0.5 * (spans[e, 1] - spans[e, 0]),
-                0.5 * (spans[e, 0] + spans[e, 1]) - along,
-            )
-            total = 0.0
-            if epsilon * half <= SLOW and half * half <= FAR * FAR * (h * h + middle * middle):
-                for k in range(len(far_nodes)):
-                    t = middle + half * far_nodes[k]
-                    square = h * h + t * t
-                    s = epsilon * np.sqrt(square)
-                    total += far_weights[k] * (1.0 + s) * np.exp(-s) / square
-                half *= h
-            else:
-                first = max(-45.0, min(45.0, np.arcsinh((middle - half) / h)))
-                last = max(-45.0, min(45.0, np.arcsinh((middle + half) / h)))
-                most = np.arccosh(745.0 / (epsilon * h))
-                first, last = max(first, -most), min(last, most)
-                if last <= first:
-                    continue
-                panels = int(np.ceil(last - first))
-                half = (last - first) / (2 * panels)
-                for panel in range(panels):
-                    middle = first + (2 * panel + 1) * half
-                    for k in range(len(nodes)):
-                        c = np.cosh(middle + half * nodes[k])
-                        s = epsilon * h * c
-                        total += weights[k] * (1.0 + s) * np.exp(-s) / c
-            swept = half * total if height >= 0 else -half * total
+            swept, square = 0.0, h * h
+            while h < most and t < last:
+                length = min(SHARE_OF_DISTANCE * np.sqrt(square + t * t), PIECE_IN_NATS / epsilon)
+                length = min(length, last - t)
+                for k in range(len(nodes)):
+                    at = t + length * nodes[k]
+                    distance = square + at * at
+                    s = epsilon * np.sqrt(distance)
+                    swept += length * weights[k] * (1.0 + s) * np.exp(-s) / distance
+                t += length
+            swept *= h if height >= 0 else -h
             masses[i, sides[e, 0]] -= swept
             masses[i, sides[e, 1]] += swept

@@ -78,7 +78,8 @@ class PlanarLaplace:
         = [s \in V_k] - \frac{1}{2\pi} \oint_{\partial V_k} (1 + \epsilon r)\, e^{-\epsilon r}\, d\varphi,
 
     keep epsilon for all pairs: the truncation costs nothing. The integrals over the sides of the cells are taken by
-    Gauss's rule to about 1e-12 of the mass; the repair corrects the error, and the stored integers are verified.
+    Gauss's rule to about 1e-12 of the mass, 0 beyond 100 nats; the repair corrects the error, and the stored integers
+    are verified.
 
     It needs secrets in a Euclidean plane, or on a sphere, and reports that name secrets. Places on a sphere are
     projected, and :math:`\epsilon` is divided by the largest ratio :math:`\rho` of a distance in the plane to that on
@@ -110,7 +111,7 @@ class PlanarLaplace:
 
         Complexity
         ----------
-        About 15 exponentials for each secret and report.
+        About 25 exponentials for each secret and report.
         """
         if part.plane is None or not math.isfinite(part.stretch):
             return None
@@ -192,7 +193,7 @@ def _cell_masses(
     """Integrate planar Laplace noise around each secret over the Voronoi cell of each report, ``(secrets, reports)``.
 
     `secrets` and `reports` are ``(m, 2)`` points, `epsilon` is per unit of these. Rows sum to about 1; of reports at
-    one point the first gets all. About 20 exponentials an entry.
+    one point the first gets all. About 25 exponentials an entry.
     """
     from scipy.spatial import Voronoi, cKDTree
 
@@ -219,13 +220,13 @@ def _cell_masses(
     spans = np.sort(np.einsum("ecx,ex->ec", corners, tangents), axis=1)
     # A secret on a side of two cells is moved by a relative 10^-12 into one of them.
     aside = secrets + 1e-12 * extent * np.array([0.8, 0.6])
-    nodes_per_panel, nodes_from_afar = 16, 6
-    near = np.polynomial.legendre.leggauss(nodes_per_panel)
-    afar = np.polynomial.legendre.leggauss(nodes_from_afar)
+    nodes, weights = np.polynomial.legendre.leggauss(6)
     masses = np.zeros((len(secrets), len(sites)))
     nearest = cKDTree(sites).query(aside)[1]
     # Integrals are in units of a whole turn.
     masses[np.arange(len(secrets)), nearest] = 2 * math.pi
-    add_swept_tails(masses, aside, normals, offsets, spans, sides, epsilon, *near, *afar)
+    add_swept_tails(
+        masses, aside, normals, offsets, spans, sides, epsilon, (1 + nodes) / 2, weights / 2
+    )
     matrix[:, at_site] = np.maximum(masses, 0.0) / (2 * math.pi)
     return matrix

@@ -79,8 +79,9 @@ class _Rounds(NamedTuple):
     """Replacement of a zero, which U raises; its inverse is a float."""
 
     nats_in_single: float = 42.0
-    """Logarithm of the largest over the least entry between rounds over all pairs, so that products of the least entry
-    and the least factor are normal floats in single precision."""
+    least_entry: float = math.exp(-42.0)
+    """Nats beyond which a factor over all pairs is 0, and least entry between rounds over all pairs: their products are
+    normal floats in single precision."""
 
     min_row_sum: float = 0.9
     """Sum of a row below which :func:`fill_rows` raises it."""
@@ -238,8 +239,9 @@ def mend_over_all_pairs(
     ----------
     ``n^2 n_reports`` products for each U, usually about 12 in all; two U for each round of the mean.
     """
-    least = math.exp(-_ROUNDS.nats_in_single)
-    rough: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), least)
+    rough: NDArray[np.float64] = np.maximum(
+        matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.least_entry
+    )
     if first is not None:
         neighbors = _neighbors(first[0], (1 - delta) * first[1])
         for _ in range(_ROUNDS.first_along_edges):
@@ -252,7 +254,7 @@ def mend_over_all_pairs(
     is_mean, rounds = False, 0
     while True:
         rounds += 1
-        table = np.maximum(table, least, dtype=precision)
+        table = np.maximum(table, _ROUNDS.least_entry, dtype=precision)
         close_over_all_pairs(table, factor, above, threads=threads)
         sums = above.sum(axis=1, keepdims=True, dtype=float)
         excess.append(_largest_excess(np.log(sums[:, 0]), nats, 0.9 * delta))
