@@ -130,11 +130,9 @@ def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[
     return farthest
 
 
-MOST_NATS = 100.0
-"""Nats beyond which noise has less mass than the least weight of a channel with two limbs."""
-
-SHARE_OF_DISTANCE, PIECE_IN_NATS = 0.15, 1.4
-"""Longest piece of a segment, as a share of its distance and in nats, for which six nodes are enough."""
+MOST_NATS, PIECE_IN_NATS, SHARE_OF_DISTANCE = 100.0, 1.4, 0.15
+"""Nats beyond which noise has less mass than the least weight of a channel with two limbs; longest piece of a segment
+for which six nodes are enough, in nats and as a share of its distance."""
 
 
 @kernel
