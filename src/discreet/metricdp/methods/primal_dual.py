@@ -115,9 +115,9 @@ class _Tuning(NamedTuple):
     """Seconds beyond the limit within which an offer has to end by its forecast, and share of the limit more at which
     one that takes longer is given up."""
 
-    spare_time_for_offer: float = 1.25
-    """Time of an offer that is put off, in units of its forecast: steps may take longer until then. Without it a run
-    on a machine with other work ended without a channel."""
+    spare_time_for_offer: float = 1.4
+    """Time of an offer that is put off, in units of its forecast: steps may take longer until then. With 1.25 one of
+    five runs beside other work ended without a channel; a look more is worth a fifteenth of the gap."""
 
     handling_share: float = 0.2
     """Least time of repair and bound of an offer, as a share of that of polishing and mending."""
@@ -426,7 +426,9 @@ class _Run:
         """
         wait = max(at - self.state.count, 0) * self.step_seconds + (self.look_seconds if at else 0)
         seconds = spare * max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
-        return clock() + wait + seconds < self.stop + _TUNING.overtime_seconds
+        # The first channel may take all of the time after which it is given up.
+        until = self.stop + _TUNING.overtime_seconds if self.offered_at or at else self.end
+        return clock() + wait + seconds < until
 
     def _polish(self, upper: float) -> None:
         """Polish a copy of the multipliers, and measure the share of the gap to `upper` that this closes.
@@ -517,8 +519,8 @@ class _Run:
     def _hand_in(self, seconds: float) -> Candidate | None:
         """Offer channel and multipliers; return the result if the run ends, else ``None``.
 
-        It ends if the caller says that the gap is reached, or, without offers, if it is near enough; or if no other
-        look begins in time. `seconds` are those of polishing and mending.
+        It ends if the caller says that the gap is reached, or, without offers, if it is near enough; or if an offer at
+        the next look would not end in time. `seconds` are those of polishing and mending.
         """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
@@ -526,7 +528,8 @@ class _Run:
         if offer is None:
             return self._candidate(self._pop_channel()) if close else None
         handling = max(self.limits.handling, _TUNING.handling_share * seconds)
-        ends = clock() + handling + (self.look_at - count) * self.step_seconds >= self.stop
+        wait = (self.look_at - count) * self.step_seconds
+        ends = clock() + wait + seconds + 2 * handling >= self.stop
         if ends:
             # Repair and bound need the memory.
             self.state.drop_points()
