@@ -111,7 +111,7 @@ class _Tuning(NamedTuple):
     pairs."""
 
     overtime_seconds: float = 1.0
-    overtime_share: float = 0.05
+    overtime_share: float = 0.03
     """Seconds beyond the limit within which an offer has to end by its forecast, and share of the limit more at which
     one that takes longer is given up."""
 
