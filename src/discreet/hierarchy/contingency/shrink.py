@@ -132,8 +132,8 @@ def james_stein(noisy: Floats, target: Floats, precision: float, dimension: int)
 
     Examples
     --------
-    >>> james_stein(np.array([3.0, 0.0, 4.0]), np.zeros(3), 0.2, 3).tolist()
-    [2.4, 0.0, 3.2]
+    >>> james_stein(np.array([4.0, 0.0, 4.0]), np.zeros(3), 0.125, 3).tolist()
+    [3.0, 0.0, 3.0]
     >>> james_stein(np.array([3.0, 0.0, 4.0]), np.zeros(3), 0.01, 3).tolist()
     [0.0, 0.0, 0.0]
     """
