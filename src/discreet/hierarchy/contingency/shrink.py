@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _MAX_NUMBERS_AT_ONCE = 1 << 20
-"""Numbers for which targets are fitted together, if one parent's children have no more: they need little memory."""
+"""Cells of regions for which targets are fitted together, at least those of one parent's children: 8 MB a table."""
 
 
 def check_blocks(frame: TableFrame, noise: Noise, shrink: str | None) -> None:

@@ -116,8 +116,8 @@ class _Tuning(NamedTuple):
     one that takes longer is given up."""
 
     spare_time_for_offer: float = 1.4
-    """Time of an offer that is put off, in units of its forecast: steps may take longer until then. With 1.25 one of
-    five runs beside other work ended without a channel; a look more is worth a fifteenth of the gap."""
+    """Time of an offer that is put off, in units of its forecast: steps may take longer until then. With 1.25 some
+    runs on a busy machine ended without a channel; a look more is worth a fifteenth of the gap of 2,000 junctions."""
 
     handling_share: float = 0.2
     """Least time of repair and bound of an offer, as a share of that of polishing and mending."""

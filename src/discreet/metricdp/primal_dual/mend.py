@@ -13,7 +13,8 @@ with maxima for sums, and the mean, which takes twice as long, only if U alone w
 a nat a cell, all pairs, the loss after 2,100 steps on a 1.015-spanner was 3.274 this way, and 3.293 with lengths
 divided by the dilation instead. With two cities of 98 points each, 80 km apart, .4 nats a km, an iterate that lost
 2.024 lost 2.138 after mending without the mean, since delta kept growing for rows in a cycle, and 2.030 with it.
-Rounds are in single precision, whose roundings are a tenth of the room of secrets a thousandth of a nat apart.
+Rounds are in single precision, whose roundings are a tenth of the room of secrets a thousandth of a nat apart at the
+largest delta.
 
 Mending over all pairs takes time in proportion to the number of columns, so that columns with nearly the same best
 report become one before. Adding columns up keeps all ratios, so that only the loss decides: with ``v_rk`` the expected
