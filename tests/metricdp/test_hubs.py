@@ -15,7 +15,7 @@ from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.kernels import brackets as kernels
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Part, WholeProblem
-from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs
+from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs, with_middle
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from made_places import made_places
 
@@ -144,6 +144,90 @@ def test_bounds_with_hubs_are_beside_the_optimum(legs: float) -> None:
     assert made.upper >= best.lower
 
 
+def words(n: int, epsilon: str, *, seed: int = 1) -> tuple[Problem, Part]:
+    """Words by their distance."""
+    places = made_places("words, euclidean", n, seed=seed)
+    problem = Problem(places.space, utility_loss=places.loss, prior=places.prior)
+    return problem, WholeProblem(problem, places.space.adjacency(), Fraction(epsilon)).parts[0]
+
+
+def middle_of(part: Part) -> HubProgram | None:
+    assert part.home is not None
+    near = OrderedProgram.of(part.cost, part.paths, part.home)
+    return with_middle(near, near.renumber(part.constraints), part.rate)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_radii_are_least(seed: int) -> None:
+    """Those of two secrets add up to their distance at least, and no radius can fall alone."""
+    _, part = words(60, "0.2", seed=seed)
+    found = middle_of(part)
+    assert found is not None
+    radius, lengths = found.depth[:-1], found.near.lengths
+    room = radius[:, None] + radius - lengths
+    np.fill_diagonal(room, radius.max())
+    assert room.min() >= 0
+    assert (room.min(axis=1) < 1e-3 * radius).all()
+    assert found.depth[-1] == 0
+    assert len(found.graph) == 60 * 59 // 2 + 60
+    spokes = found.graph.lengths[found.graph.pairs[:, 1] == 60]
+    assert spokes.tolist() == radius.tolist()
+    every = np.arange(60)
+    assert found.between(every, np.full(60, 60)) == pytest.approx(radius, rel=1e-3)
+
+
+def test_a_middle_far_away_has_no_hub() -> None:
+    assert middle_of(words(40, "0.2")[1]) is not None
+    assert middle_of(words(40, "5")[1]) is None
+
+
+def test_prices_to_the_middle_become_prices_of_pairs() -> None:
+    """Those of pairs stay, and each demand at a secret is met by supplies at others, with what their distance takes."""
+    _, part = words(40, "0.2")
+    found = middle_of(part)
+    assert found is not None
+    rng = np.random.default_rng(5)
+    k, secret, other = rng.integers(40, size=(3, 400))
+    towards = rng.random(400) < 0.25
+    source, target = np.where(towards, secret, 40), np.where(towards, 40, secret)
+    direct = np.arange(400) % 4 == 0
+    source[direct], target[direct] = secret[direct], (secret + 1 + other % 39)[direct] % 40
+    value = rng.random(400)
+    prices = found.to_pairs(Multipliers(k, source, target, value))
+    place = np.argsort(found.near.secrets)
+    lengths = np.zeros((41, 41))
+    lengths[:40, :40], lengths[40] = found.near.lengths, found.depth
+    lengths[:, 40] = found.depth
+    change, wanted = np.zeros((2, 41, 40))
+    sources, targets = place[prices.source], place[prices.target]
+    for table, s, t, of, amount in (
+        (change, sources, targets, prices.report, prices.value),
+        (wanted, source, target, k, value),
+    ):
+        np.add.at(table, (s, of), amount)
+        np.add.at(table, (t, of), -amount * np.exp(part.rate * lengths[s, t]))
+    # A hub whose bracket is negative has more demands than supplies.
+    whole = wanted[40] >= 0
+    assert 5 < whole.sum() < 40
+    assert (change[:40, whole] >= wanted[:40, whole] - 1e-9).all()
+    assert (change[40] == 0).all()
+    assert lower_bound(part.cost, part.constraints, part.epsilon, prices) < 1
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "0.2"])
+def test_bounds_with_a_middle_are_beside_the_optimum(epsilon: str) -> None:
+    problem, part = words(30, epsilon, seed=4)
+    assert middle_of(part) is not None
+    claim = MetricDP(epsilon, problem.space.unit)
+    made = design(problem, claim, method=PrimalDual(), gap=0.005)
+    best = design(problem, claim, method=Direct("simplex"), gap=1e-5)
+    assert best.lower is not None
+    assert made.lower is not None
+    assert verify(made, optimality=True).passed
+    assert made.lower <= best.upper
+    assert made.upper >= best.lower
+
+
 def test_pairs_within_a_radius_have_no_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A price of two secrets that are not constrained would be refused."""
     problem, _ = terms(60, legs=0.0)
@@ -152,6 +236,7 @@ def test_pairs_within_a_radius_have_no_hubs(monkeypatch: pytest.MonkeyPatch) -> 
         raise AssertionError
 
     monkeypatch.setattr(steps, "with_hubs", never)
+    monkeypatch.setattr(steps, "with_middle", never)
     radius = float(np.unique(problem.loss)[-2])
     made = design(problem, MetricDP("0.3", "km", radius), method=PrimalDual(200), throw=False)
     assert made.certificate.passed

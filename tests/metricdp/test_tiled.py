@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from importlib import import_module
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -262,7 +261,7 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     plan = plan_of(part)
     assert plan.stars
     state = plan.state(1)
-    for _ in range(40):
+    for _ in range(80):
         state.advance(None)
     state.update_best(None)
     before, had = state.bounds((1.0, 0.95), None), plan.multipliers
@@ -275,7 +274,7 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     nats = part.nats(near.lengths)
     asked = np.exp(-nats)[:, :, None] * matrix[None]
     assert raised == pytest.approx(asked.max(axis=1), rel=1e-4, abs=1e-12)
-    assert plan.lower_bound() <= state.best * (1 + 1e-9)
+    assert plan.lower_bound() <= state.best * (1 + 1e-6)
 
 
 def test_raising_along_arcs_requires_what_each_arc_says() -> None:
@@ -283,16 +282,16 @@ def test_raising_along_arcs_requires_what_each_arc_says() -> None:
     plan = plan_of(part)
     state = plan.state(1)
     for _ in range(2):
-        for _ in range(15):
+        for _ in range(30):
             state.advance(None)
         plan.grow(state, None)
     for tile in state.tiles:
         assert isinstance(tile, ArcTile)
         expected = tile.matrix()
-        for k, (first, last) in enumerate(pairwise(tile.first)):
-            for arc in range(first, last):
-                i, j = tile.source[arc], tile.target[arc]
-                expected[j, k] = max(expected[j, k], tile.shrink[arc] * tile.matrix()[i, k])
+        before = tile.matrix()
+        for arc, k in enumerate(tile.reports_of_arcs):
+            i, j = tile.source[arc], tile.target[arc]
+            expected[j, k] = max(expected[j, k], tile.shrink[arc] * before[i, k])
         assert tile.raised() == pytest.approx(expected, rel=1e-6)
         assert (tile.raised() > tile.matrix() * 1.01).any()
     before, after = plan.losses()
@@ -318,12 +317,16 @@ def test_prices_need_no_point() -> None:
             assert one == other
 
 
-def test_steps_on_arcs_are_the_same_compiled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    part = whole_part(far_apart(), 3)
+@pytest.mark.parametrize("epsilon", [3, 5])
+def test_steps_on_arcs_are_the_same_compiled_or_not(
+    monkeypatch: pytest.MonkeyPatch, epsilon: int
+) -> None:
+    """With a hub in the middle, and without."""
+    part = whole_part(far_apart(), epsilon)
     points, raised = [], []
     for compiled in (True, False):
         if not compiled:
-            for name in ("step_on_arcs", "find_sources", "move"):
+            for name in ("step_on_arcs", "find_sources", "move", "pull_fan"):
                 function = getattr(arc_kernels, name)
                 monkeypatch.setattr(arc_kernels, name, getattr(function, "py_func", function))
         plan = plan_of(part)
@@ -349,11 +352,12 @@ def test_steps_of_arcs_scale_them_to_norm_one() -> None:
     norms = []
     for tile in state.tiles:
         assert isinstance(tile, ArcTile)
-        for k, (first, last) in enumerate(pairwise(tile.first)):
-            rows, row = np.zeros((last - first, part.n)), np.arange(last - first)
-            i, j, r = tile.source[first:last], tile.target[first:last], tile.R[first:last]
-            rows[row, i] = r * tile.shrink[first:last] * tile.S[k, i]
-            rows[row, j] = -r * tile.S[k, j]
+        for k in range(len(tile.reports)):
+            own = np.flatnonzero(tile.reports_of_arcs == k)
+            rows, row = np.zeros((len(own), len(tile.secrets))), np.arange(len(own))
+            i, j, r = tile.source[own], tile.target[own], tile.R[own]
+            rows[row, i] = r * tile.shrink[own] * tile.S[k, i]
+            rows[row, j] -= r * tile.S[k, j]
             norms.append(np.linalg.norm(rows, 2))
     assert 0.3 < max(norms) <= 1 + 1e-5
 

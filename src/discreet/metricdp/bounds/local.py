@@ -28,6 +28,7 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import induced_graph
 from discreet.metricdp.primal_dual.arcs import ArcTile
+from discreet.metricdp.primal_dual.iterate import WEIGHT_ON_ARCS, WEIGHT_ON_TILES
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:
@@ -425,7 +426,7 @@ class Plan:
             sums[inside] += start.sum(axis=1)
             parts = inside, group, self.costs.block(inside, group), units, local[inside], start
             if self.stars:
-                self.tiles.append(ArcTile(*parts, self.homes[group], decay))
+                self.tiles.append(ArcTile(*parts, self.homes[group], decay, bool(self.hubs)))
             else:
                 edges, own = induced_graph(self.graph, inside)
                 self.tiles.append(Tile(*parts, edges, np.exp(-nats[own])))
@@ -441,6 +442,7 @@ class Plan:
             degree=degree,
             threads=threads,
             hubs=self.hubs,
+            weights=WEIGHT_ON_ARCS if self.stars else WEIGHT_ON_TILES,
         )
 
     def grow(self, state: TiledIterate, pool: ThreadPoolExecutor | None) -> NDArray[np.float64]:
@@ -468,6 +470,9 @@ class Plan:
             table[:, tile.reports] = tile.table().T
         # Pairs that are not constrained have factor 0, so that this is no closure but one round of raising.
         raised = np.empty_like(table)
+        n = self.graph.n - self.hubs
+        # What the value of a hub requires is no violation.
+        table[n:] = 0.0
         close_over_all_pairs(table, tiles[0].decay, raised, threads=state.threads)
         del table
 
@@ -477,7 +482,7 @@ class Plan:
 
         state.for_each_tile(pool, grow_tile)
         state.restart_after_growth(pool)
-        return raised.astype(float)
+        return raised[:n].astype(float)
 
     def losses(self) -> tuple[float, float]:
         """Return the loss of the iterate before and after it is raised within its tiles, rows scaled to sum 1.

@@ -6,25 +6,66 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import disjoint, kernel
 from discreet.metricdp.kernels.primal_dual import move
+from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.metricdp.kernels.primal_dual import Row
     from discreet.metricdp.kernels.sizes import StepSizes, TileArrays
 
 
 class Arcs(NamedTuple):
-    """Arcs of some reports, ordered by report: ``decay z_source <= z_target``.
+    """Arcs of some reports: ``decay z_source <= z_target``; fans, and then others, ordered by report.
 
-    ``first`` is ``(n_reports + 1,)``: the first arc of each report; all others are ``(m,)``.
+    A *fan* has the arcs between its center and all secrets: its own are ``F n`` for each report, in that order.
+    ``centers`` is ``(n_reports, F)``, ``inward`` ``(F,)`` says which fans lead to their center, and ``decay`` ``(n,
+    n)``, 0 for pairs without a constraint, has their factors. Of the others ``first`` is ``(n_reports + 1,)``: where
+    they begin among all arcs, and all else is ``(m,)``.
     """
 
+    centers: NDArray[np.int64]
+    inward: NDArray[np.bool_]
+    decay: NDArray[np.float32]
     first: NDArray[np.int64]
     source: NDArray[np.uint16]
     target: NDArray[np.uint16]
-    decay: NDArray[np.float32]
+    shrink: NDArray[np.float32]
+
+
+@disjoint
+def pull_fan(  # noqa: PLR0917 - a compiled function takes its arrays one by one
+    center: np.float32,
+    of_center: Row,
+    of_others: Row,
+    z: Row,
+    prices: Row,
+    anchors: Row,
+    r: Row,
+    g: Row,
+    earned: Row,
+    moved: Row,
+    rates: tuple[np.float32, np.float32, np.float32],
+) -> None:
+    """Take a reflected step of the multipliers of a fan, averaged with the anchor.
+
+    Arc v is violated by ``of_center[v] * center + of_others[v] * z[v]``, ``center`` the value at the center. What the
+    new ``prices`` add to reduced costs is added to ``g`` and, for the center, to ``earned``; squares of the step to
+    ``moved``. All arrays are ``(n,)``, ``r`` are the scales of ratios, ``rates`` as of
+    :func:`~discreet.metricdp.kernels.primal_dual.pull`.
+    """
+    sigma, rest, weight = rates
+    for v in range(len(z)):
+        old = prices[v]
+        new = old + sigma * (r[v] * (of_center[v] * center + of_others[v] * z[v]))
+        new = max(new, np.float32(0.0))
+        moved[v] += (new - old) * (new - old)
+        mixed = rest * anchors[v] + weight * ((new + new) - old)
+        prices[v] = mixed
+        g[v] += of_others[v] * (mixed * r[v])
+        earned[v] += of_center[v] * (mixed * r[v])
 
 
 @kernel
@@ -38,20 +79,47 @@ def step_on_arcs(
     """Take one reflected step, averaged with the anchor, in place; return the row sums of the reflected point.
 
     ``moved`` ``(2,)`` gets the squared lengths of both halves of the step. The cost is ``O(n)`` a report, and ``O(1)``
-    an arc.
+    an arc, less in a fan.
     """
     tau, sigma, rest, weight = sizes
     n_reports, n = tile.X.shape
+    fans = len(arcs.inward)
     zero = np.float32(0.0)
-    z, changes = np.empty(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
+    z, changes, steps = (
+        np.empty(n, dtype=np.float32),
+        np.zeros(n, np.float32),
+        np.zeros(n, np.float32),
+    )
+    back = np.full(n, np.float32(-1.0), dtype=np.float32)
+    earned = np.empty(n, dtype=np.float32)
+    lanes = np.empty(REPORTS_PER_BLOCK, dtype=np.float32)
+    whole = n - n % REPORTS_PER_BLOCK
     sums = np.zeros(n)
     dual = 0.0
     for k in range(n_reports):
         row = tile.X[k], tile.X0[k], tile.S[k], tile.W[k], tile.G[k]
         move(n, *row, y, z, sums, changes, (tau, rest, weight))
         g = row[4]
+        for f in range(fans):
+            center, own = arcs.centers[k, f], slice((k * fans + f) * n, (k * fans + f + 1) * n)
+            forth = arcs.decay[center]
+            of_center, of_others = (back, forth) if arcs.inward[f] else (forth, back)
+            scales, prices, anchors = tile.R[own], tile.L[own], tile.L0[own]
+            earned[:] = zero
+            of_fan = of_center, of_others, z, prices, anchors, scales, g, earned, steps
+            pull_fan(z[center], *of_fan, (sigma, rest, weight))
+            lanes[:] = zero
+            for v in range(0, whole, REPORTS_PER_BLOCK):
+                for lane in range(REPORTS_PER_BLOCK):
+                    lanes[lane] += earned[v + lane]
+            total = zero
+            for lane in range(REPORTS_PER_BLOCK):
+                total += lanes[lane]
+            for v in range(whole, n):
+                total += earned[v]
+            g[center] += total
         of_k = slice(arcs.first[k], arcs.first[k + 1])
-        sources, targets, decays = arcs.source[of_k], arcs.target[of_k], arcs.decay[of_k]
+        sources, targets, decays = arcs.source[of_k], arcs.target[of_k], arcs.shrink[of_k]
         scales, prices, anchors = tile.R[of_k], tile.L[of_k], tile.L0[of_k]
         for e in range(len(sources)):
             i, j, a, r = sources[e], targets[e], decays[e], scales[e]
@@ -64,7 +132,7 @@ def step_on_arcs(
             g[i] += a * price
             g[j] -= price
     moved[0] = changes.sum()
-    moved[1] = dual
+    moved[1] = dual + steps.sum()
     return sums
 
 

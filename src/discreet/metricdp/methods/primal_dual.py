@@ -21,7 +21,7 @@ from discreet.metricdp.bounds.local import TUNING as BOUND_TUNING
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.methods.remap import rename_columns
 from discreet.metricdp.part import Candidate
-from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs
+from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs, with_middle
 from discreet.metricdp.primal_dual.iterate import follows_distance, steps_before_new_units
 from discreet.metricdp.primal_dual.mend import (
     fill_rows,
@@ -225,6 +225,8 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
         elif not stars:
             graph, fine = spanner_for_steps(graph)
             reach = _TUNING.reach_nats if fine else _TUNING.spanner_reach_nats
+        elif part.all_pairs and (middle := with_middle(near, graph, rate)) is not None:
+            costs, graph = middle, middle.graph
     cost = near.cost
     away = part.nats(near.lengths[:, near.homes])
     decays = follows_distance(cost / (float(cost.max()) or 1.0), away)

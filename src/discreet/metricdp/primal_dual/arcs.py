@@ -1,9 +1,10 @@
 """Primal-dual steps on arcs that each report has of its own, for spaces without a sparse spanner, as words.
 
 An *arc* of a report is one direction of a constraint, ``e^-d z_source <= z_target``. Any arcs give a valid bound, since
-leaving others out relaxes the program. They begin with the stars: from the home of the report to every other secret.
-The closure of the iterate names the most violated arc of each entry, and the costly ones among these are added.
-Variables and multipliers have steps of their own [PC11]_: a home has as many arcs as there are secrets, others a few.
+leaving others out relaxes the program. They begin with fans: from the home of the report to every other secret, and,
+if there is a hub in the middle, from and to that one. The closure of the iterate names the most violated arc of each
+entry, and the costly ones among these are added. Variables and multipliers have steps of their own [PC11]_: a home has
+as many arcs as there are secrets, others a few.
 """
 
 from __future__ import annotations
@@ -35,29 +36,66 @@ class ArcTile(TileState):
         ``(k,)``: home of each report.
     decay
         ``(n, n)``: ``e^-d`` of the constraints, 0 for other pairs and on the diagonal.
+    has_hub
+        Whether the last secret is a hub in the middle.
     """
 
     homes: NDArray[np.int64]
     decay: NDArray[np.float32]
+    has_hub: bool
 
     def prepare(self, unit: float, _degree: NDArray[np.float64]) -> None:
-        """Begin with the arcs from each report's home, their prices 0, and costs divided by `unit`.
+        """Begin with the fans of each report, their prices 0, and costs divided by `unit`.
 
         The second argument is not used. Linear in secrets times reports and in the arcs.
         """
         n, k = self.cost.shape
         self.unit = unit
-        self.keys = np.zeros(0, dtype=int)
-        self.source = self.target = np.zeros(0, dtype=np.uint16)
-        self.shrink = self.R = self.L = self.best_multipliers = np.zeros(0, dtype=np.float32)
+        hub = np.full((k, 2 * self.has_hub), n - 1)
+        self.centers = np.concatenate([self.homes[:, None], hub], axis=1)
+        self.inward = np.arange(self.centers.shape[1]) == 2
+        center, leaf = (
+            np.broadcast_to(one, (*self.centers.shape, n)).ravel()
+            for one in (self.centers[..., None], np.arange(n))
+        )
+        leads_inward = np.broadcast_to(self.inward[:, None], (*self.centers.shape, n)).ravel()
+        i, j = np.where(leads_inward, leaf, center), np.where(leads_inward, center, leaf)
         self.load = self.units.T * np.sqrt(self.local)
-        self.S = np.ones((k, n), dtype=np.float32)
+        self.shrink, self.R = self._weigh(np.repeat(np.arange(k), len(i) // k), i, j)
+        self.source, self.target = i.astype(np.uint16), j.astype(np.uint16)
+        self.keys, self.first = np.zeros(0, dtype=int), np.full(k + 1, len(i))
+        self.L, self.L0 = np.zeros((2, len(i)), dtype=np.float32)
+        self.best_multipliers = self.L[:0]
         self.X = np.ascontiguousarray(self.start.T, dtype=np.float32)
-        report, target = np.nonzero(self.decay[self.homes])
-        self._add(report, self.homes[report], target)
+        self.S = np.ones((k, n), dtype=np.float32)
+        self._scale()
         self.X0 = self.X.copy()
         self.G = np.zeros_like(self.X)
         self.sums, self.moved = np.zeros(n), np.zeros(2)
+
+    def _weigh(
+        self, report: NDArray[Any], i: NDArray[Any], j: NDArray[Any]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return factors and scales of arcs from `i` to `j`, and add them to the load of their ends. Linear.
+
+        Steps of Pock and Chambolle: the inverse of the sum of a row's, or of a column's coefficients.
+        """
+        shrink, units = self.decay[i, j], self.units.T
+        forth, back = shrink * units[report, i], np.where(shrink > 0, units[report, j], 0.0)
+        larger = np.maximum(np.maximum(forth, back), np.finfo(float).tiny)
+        norm = np.sqrt(larger * (forth + back))
+        scale = np.divide(1.0, norm, out=np.zeros_like(norm), where=shrink > 0)
+        n, size = len(self.cost), self.load.size
+        for end, part in ((i, forth), (j, back)):
+            self.load += np.bincount(report * n + end, part / larger, size).reshape(-1, n)
+        return shrink, scale.astype(np.float32)
+
+    def _scale(self) -> None:
+        """Set the scales of variables by the load of each, and convert the point. Linear in the tables."""
+        before, self.S = self.S, (self.units.T / np.sqrt(self.load)).astype(np.float32)
+        self.X *= before / self.S
+        self.W = self.cost.T.astype(np.float32) / np.float32(self.unit) * self.S
+        self.squares = np.square(self.S, dtype=float).sum(axis=0)
 
     def _add(self, report: NDArray[Any], source: NDArray[Any], target: NDArray[Any]) -> None:
         """Add arcs with price 0, those that exist left out; call :meth:`set_anchor` afterwards.
@@ -66,7 +104,8 @@ class ArcTile(TileState):
         arcs. A sort of the new ones, which are inserted.
         """
         n, k = self.cost.shape
-        i = source.astype(int)
+        is_new = source != self.homes[report]
+        report, i, target = report[is_new], source[is_new].astype(int), target[is_new]
         # By report, and then so that neighbors share no secret: a step would wait for each sum before the next is added
         # to it.
         keys = np.unique((report * n + (target - i) % n) * n + i)
@@ -76,28 +115,28 @@ class ArcTile(TileState):
         rest, i = np.divmod(keys, n)
         report, offset = np.divmod(rest, n)
         j = (i + offset) % n
-        shrink, units = self.decay[i, j], self.units.T
-        # Steps of Pock and Chambolle: the inverse of the sum of a row's, or of a column's coefficients.
-        forth, back = shrink * units[report, i], units[report, j]
-        larger = np.maximum(forth, back)
-        scale = 1.0 / np.sqrt(larger * (forth + back))
-        size = self.load.size
-        self.load += np.bincount(report * n + i, forth / larger, size).reshape(k, n)
-        self.load += np.bincount(report * n + j, back / larger, size).reshape(k, n)
+        shrink, scale = self._weigh(report, i, j)
         self.keys = np.insert(self.keys, place, keys)
-        self.first = np.searchsorted(self.keys, np.arange(k + 1) * n * n)
-        self.source, self.target = (
-            np.insert(self.source, place, i),
-            np.insert(self.target, place, j),
+        fixed = int(self.first[0])
+        self.first = fixed + np.searchsorted(self.keys, np.arange(k + 1) * n * n)
+        at = fixed + place
+        self.source, self.target = np.insert(self.source, at, i), np.insert(self.target, at, j)
+        self.shrink, self.R = np.insert(self.shrink, at, shrink), np.insert(self.R, at, scale)
+        self.L, self.L0 = (
+            np.insert(self.L, at, 0.0),
+            np.zeros(fixed + len(self.keys), dtype=np.float32),
         )
-        self.shrink, self.R = np.insert(self.shrink, place, shrink), np.insert(self.R, place, scale)
-        self.L, self.L0 = np.insert(self.L, place, 0.0), np.zeros(len(self.keys), dtype=np.float32)
         if len(self.best_multipliers):
-            self.best_multipliers = np.insert(self.best_multipliers, place, 0.0)
-        before, self.S = self.S, (units / np.sqrt(self.load)).astype(np.float32)
-        self.X *= before / self.S
-        self.W = self.cost.T.astype(np.float32) / np.float32(self.unit) * self.S
-        self.squares = np.square(self.S, dtype=float).sum(axis=0)
+            self.best_multipliers = np.insert(self.best_multipliers, at, 0.0)
+        self._scale()
+
+    @property
+    def reports_of_arcs(self) -> NDArray[np.int64]:
+        """Report of each arc, ``(arcs,)``."""
+        k = len(self.centers)
+        every = np.arange(k)
+        in_fans = np.repeat(every, self.first[0] // k)
+        return np.concatenate([in_fans, np.repeat(every, np.diff(self.first))])
 
     @property
     def n_multipliers(self) -> int:
@@ -153,7 +192,7 @@ class ArcTile(TileState):
     def raised(self) -> NDArray[np.float64]:
         """Return the channel of the iterate after one round of raising along its arcs, ``(n, k)``. Linear."""
         table = self.table()
-        row = np.repeat(np.arange(len(table)) * len(self.cost), np.diff(self.first))
+        row = self.reports_of_arcs * len(self.cost)
         entries = table.ravel()
         required = self.shrink * entries[row + self.source]
         np.maximum.at(entries, row + self.target, required)
@@ -166,7 +205,8 @@ class ArcTile(TileState):
         """
         from discreet.metricdp.kernels import arcs as kernels
 
-        arcs = kernels.Arcs(self.first, self.source, self.target, self.shrink)
+        graph = self.centers, self.inward, self.decay
+        arcs = kernels.Arcs(*graph, self.first, self.source, self.target, self.shrink)
         self.sums = kernels.step_on_arcs(self.arrays, y, arcs, sizes, self.moved)
 
     def set_anchor(self) -> None:
@@ -192,7 +232,7 @@ class ArcTile(TileState):
     def _flow(self, L: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return what multipliers `L` ``(arcs,)`` add to each reduced cost: ``(n, k)``, in scaled units. Linear."""
         n, k = self.cost.shape
-        row = np.repeat(np.arange(k) * n, np.diff(self.first))
+        row = self.reports_of_arcs * n
         price = L * self.R.astype(float)
         inflow = np.bincount(row + self.source, self.shrink * price, n * k)
         outflow = np.bincount(row + self.target, price, n * k)
@@ -213,5 +253,5 @@ class ArcTile(TileState):
         """
         price = self.best_multipliers * self.R.astype(float) * self.shrink
         arcs = np.flatnonzero(price > least)
-        report = np.searchsorted(self.first, arcs, side="right") - 1
+        report = self.reports_of_arcs[arcs]
         return Multipliers(report, self.source[arcs], self.target[arcs], self.unit * price[arcs])

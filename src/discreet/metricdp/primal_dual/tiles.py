@@ -22,6 +22,8 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
     LEAST_ENTRY,
     LEAST_PRICE,
+    WEIGHT_ON_TILES,
+    PrimalWeight,
     TileState,
     aligned_zeros,
     balance_weight,
@@ -249,6 +251,8 @@ class TiledIterate:
         Number of threads; the steps do not depend on it.
     hubs
         Number of the last secrets, whose rows have no sum and no price.
+    weights
+        First primal weight, and how far later ones may be from it.
     """
 
     def __init__(
@@ -260,7 +264,9 @@ class TiledIterate:
         degree: NDArray[np.float64],
         threads: int,
         hubs: int = 0,
+        weights: PrimalWeight = WEIGHT_ON_TILES,
     ) -> None:
+        self.weights = weights
         self.tiles, self.far, self.unit, self.threads = tiles, far, unit, threads
         self.n = n = len(far)
         for tile in tiles:
@@ -296,18 +302,17 @@ class TiledIterate:
         self.row_weight = row_weight * ratios / np.maximum(squares, 1e-30)
         self.step_size = 0.97 / math.sqrt((1.03 + row_weight) * ratios)
 
-    def _estimate_weight(self, *, factor: float = 3.0) -> float:
+    def _estimate_weight(self) -> float:
         """Estimate the primal weight: the norm of the row prices over that of the variables, both scaled, and a factor.
 
-        A row's price is about its cost at the starting channel. 1,000 junctions of Rome had a bound of .809 after 127
-        steps with a `factor` of 3, and of .775 with 1; November 2026. Linear in the variables.
+        A row's price is about its cost at the starting channel. Linear in the variables.
         """
         prices, size = np.zeros(self.n), 0.0
         for tile in self.tiles:
             prices[tile.secrets] += (tile.matrix() * tile.cost).sum(axis=1) / self.unit
             size += float(np.square(tile.X, dtype=float).sum())
         ratio = math.sqrt(float((prices**2 / self.row_weight).sum()) / size) if size else 0.0
-        return factor * ratio or 1.0
+        return self.weights.first * ratio or 1.0
 
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
         """Convert variables and multipliers to new units, and restart at the point; each step size is estimated anew.
@@ -395,7 +400,8 @@ class TiledIterate:
         Both are losses in one unit. Nothing changes until the weight has reached the last target.
         """
         if self.weight == self.target:
-            self.target = balance_weight(self.weight, primal, dual, first=self.first_weight)
+            limits = {"first": self.first_weight, "most": self.weights.most}
+            self.target = balance_weight(self.weight, primal, dual, **limits)
 
     def polish(
         self,
