@@ -288,10 +288,10 @@ def test_raising_along_arcs_requires_what_each_arc_says() -> None:
     for tile in state.tiles:
         assert isinstance(tile, ArcTile)
         expected = tile.matrix()
-        before = tile.matrix()
+        start = tile.matrix()
         for arc, k in enumerate(tile.reports_of_arcs):
             i, j = tile.source[arc], tile.target[arc]
-            expected[j, k] = max(expected[j, k], tile.shrink[arc] * before[i, k])
+            expected[j, k] = max(expected[j, k], tile.shrink[arc] * start[i, k])
         assert tile.raised() == pytest.approx(expected, rel=1e-6)
         assert (tile.raised() > tile.matrix() * 1.01).any()
     before, after = plan.losses()

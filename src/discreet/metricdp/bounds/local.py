@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from discreet.core.jit import clock
 from discreet.core.progress import Reporter
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.bounds.closure import close_over_all_pairs
+from discreet.metricdp.bounds.loans import Loans
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import induced_graph
@@ -73,7 +74,8 @@ class Tuning(NamedTuple):
     max_state_bytes: int = 3 * 2**30
     """Memory of all tiles; a fixed number, so that the same input gives the same bound."""
     max_sampled_reports: int = 1024
-    """Reports by which the cost of a typical row is estimated."""
+    max_sampled_costs: int = 64
+    """Reports by which the cost of a typical row, and which secrets are rare, is estimated."""
     work_per_arc: int = 8
     """Time of an arc of a single report in units of that of a multiplier in a vector: 3.5 and .4 nanoseconds."""
     raised_share: float = 0.8
@@ -201,7 +203,7 @@ def local_bound(
     True
     """
     graph = priceable(constraints.prune(), epsilon)
-    cheapest = _least_costs(costs, np.arange(len(costs.homes)))
+    cheapest = _least_costs(costs)
     lowest = sum_of_levels(cheapest)
     if not len(graph):
         return LocalBound(lowest, 0, 0.0, 0, 0, float(cheapest.sum()))
@@ -255,14 +257,12 @@ def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
     return constraints.subgraph(np.flatnonzero((lengths > 0) & (nats <= LARGEST_EXPONENT)))
 
 
-def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cost of the cheapest of some reports ``(r,)`` for each secret, ``(n,)``; ``O(n r)``, in blocks."""
-    n = costs.source.n
-    least, step = np.empty(n), max(1, TUNING.pairs_per_block // len(reports))
-    for first in range(0, n, step):
-        some = np.arange(first, min(first + step, n))
-        least[some] = costs.block(some, reports).min(axis=1)
-    return least
+def _least_costs(costs: CostsInBlocks) -> NDArray[np.float64]:
+    """Return the cost of the cheapest report for each secret, ``(n,)``; ``O(n n_reports)``, in blocks."""
+    n, every = costs.source.n, np.arange(len(costs.homes))
+    step = max(1, TUNING.pairs_per_block // len(every))
+    rows = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
+    return np.concatenate([costs.block(some, every).min(axis=1) for some in rows])
 
 
 def length_table(
@@ -363,6 +363,16 @@ class Plan:
         ]
         # Lower bounds, which may be negative.
         self.away = np.array(away, dtype=np.float32)
+        some = np.arange(0, len(self.homes), -(-len(self.homes) // TUNING.max_sampled_costs))
+        # With stars or hubs, tiles have all secrets.
+        edges = graph.subgraph(np.arange(0 if stars or hubs else len(graph)))
+        typical = np.asarray(costs.block(every, some).mean(axis=1), dtype=float)
+        nats = np.asarray(self.rate * edges.lengths, dtype=float)
+        self.loans = Loans.among(edges, nats, typical)
+        of_lenders = self.away[:, self.loans.lender]
+        self.away[:, self.loans.borrower] = np.minimum(
+            self.away[:, self.loans.borrower], of_lenders
+        )
         allowed = (
             r
             for r in _REACHES_IN_NATS
@@ -430,9 +440,8 @@ class Plan:
             else:
                 edges, own = induced_graph(self.graph, inside)
                 self.tiles.append(Tile(*parts, edges, np.exp(-nats[own])))
-            least = _least_costs(self.costs, group)
-            least[inside] = np.inf
-            np.minimum(self.far, least, out=self.far)
+        for _, outside, cost, _, _ in self._outside():
+            self.far[outside] = np.minimum(self.far[outside], cost.min(axis=1))
         for tile in self.tiles:
             tile.start /= sums[tile.secrets, None]
         return TiledIterate(
@@ -444,6 +453,33 @@ class Plan:
             hubs=self.hubs,
             weights=WEIGHT_ON_ARCS if self.stars else WEIGHT_ON_TILES,
         )
+
+    def _outside(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield reports of each tile, secrets outside of it, their costs after loans, which loans, and their prices."""
+        for group, away in zip(self.groups, self.away, strict=True):
+            outside = np.flatnonzero(away > self.reach)
+            if len(outside):
+                cost = self.costs.block(outside, group)
+                yield group, outside, cost, *self.loans.lend(outside, cost)
+
+    def prices_of_loans(
+        self, secrets: NDArray[np.int64], reports: NDArray[np.int64]
+    ) -> list[Multipliers]:
+        """Return the prices of loans outside of each tile, secrets and reports numbered as in :meth:`list_multipliers`.
+
+        Linear in secrets times reports.
+        """
+        loans = self.loans
+        return [
+            Multipliers(
+                np.tile(reports[group], int(is_made.sum())),
+                secrets[np.repeat(loans.borrower[is_made], len(group))],
+                secrets[np.repeat(loans.lender[is_made], len(group))],
+                prices.ravel(),
+            )
+            for group, _, _, is_made, prices in self._outside()
+            if is_made.any()
+        ]
 
     def grow(self, state: TiledIterate, pool: ThreadPoolExecutor | None) -> NDArray[np.float64]:
         """Add the most costly violated arcs to each report; return the channel raised to the violated ones.
@@ -538,11 +574,15 @@ class Plan:
     ) -> Multipliers:
         """Return the best multipliers of all tiles above `least`, which is in units of a typical row's cost.
 
-        Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result. The tables of the tiles are dropped, to
-        save memory. Linear in the multipliers.
+        Secrets ``(n,)`` and reports ``(k,)`` have their numbers in the result, those of loans outside of tiles first.
+        The tables of the tiles are dropped, to save memory. Linear in the multipliers.
         """
-        capacity, count = sum(len(tile.best_multipliers) for tile in self.tiles), 0
+        of_loans = self.prices_of_loans(secrets, reports)
+        count = sum(map(len, of_loans))
+        capacity = count + sum(len(tile.best_multipliers) for tile in self.tiles)
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
+        for column, values in zip(columns, Multipliers.stack(of_loans).columns, strict=True):
+            column[:count] = values
         for tile in self.tiles:
             prices, own = tile.prices(least), secrets[tile.secrets]
             rows = slice(count, count + len(prices))

@@ -85,15 +85,13 @@ def step_on_arcs(
     n_reports, n = tile.X.shape
     fans = len(arcs.inward)
     zero = np.float32(0.0)
-    z, changes, steps = (
-        np.empty(n, dtype=np.float32),
-        np.zeros(n, np.float32),
-        np.zeros(n, np.float32),
-    )
+    z = np.empty(n, dtype=np.float32)
+    changes = np.zeros(n, dtype=np.float32)
+    steps = np.zeros(n, dtype=np.float32)
     back = np.full(n, np.float32(-1.0), dtype=np.float32)
     earned = np.empty(n, dtype=np.float32)
     lanes = np.empty(REPORTS_PER_BLOCK, dtype=np.float32)
-    whole = n - n % REPORTS_PER_BLOCK
+    full = n - n % REPORTS_PER_BLOCK
     sums = np.zeros(n)
     dual = 0.0
     for k in range(n_reports):
@@ -101,28 +99,36 @@ def step_on_arcs(
         move(n, *row, y, z, sums, changes, (tau, rest, weight))
         g = row[4]
         for f in range(fans):
-            center, own = arcs.centers[k, f], slice((k * fans + f) * n, (k * fans + f + 1) * n)
+            center = arcs.centers[k, f]
+            begin = (k * fans + f) * n
+            own = slice(begin, begin + n)
             forth = arcs.decay[center]
             of_center, of_others = (back, forth) if arcs.inward[f] else (forth, back)
-            scales, prices, anchors = tile.R[own], tile.L[own], tile.L0[own]
+            of_fan = of_center, of_others, z, tile.L[own], tile.L0[own], tile.R[own]
             earned[:] = zero
-            of_fan = of_center, of_others, z, prices, anchors, scales, g, earned, steps
-            pull_fan(z[center], *of_fan, (sigma, rest, weight))
+            pull_fan(z[center], *of_fan, g, earned, steps, (sigma, rest, weight))
             lanes[:] = zero
-            for v in range(0, whole, REPORTS_PER_BLOCK):
+            for v in range(0, full, REPORTS_PER_BLOCK):
                 for lane in range(REPORTS_PER_BLOCK):
                     lanes[lane] += earned[v + lane]
             total = zero
             for lane in range(REPORTS_PER_BLOCK):
                 total += lanes[lane]
-            for v in range(whole, n):
+            for v in range(full, n):
                 total += earned[v]
             g[center] += total
         of_k = slice(arcs.first[k], arcs.first[k + 1])
-        sources, targets, decays = arcs.source[of_k], arcs.target[of_k], arcs.shrink[of_k]
-        scales, prices, anchors = tile.R[of_k], tile.L[of_k], tile.L0[of_k]
+        sources = arcs.source[of_k]
+        targets = arcs.target[of_k]
+        decays = arcs.shrink[of_k]
+        scales = tile.R[of_k]
+        prices = tile.L[of_k]
+        anchors = tile.L0[of_k]
         for e in range(len(sources)):
-            i, j, a, r = sources[e], targets[e], decays[e], scales[e]
+            i = sources[e]
+            j = targets[e]
+            a = decays[e]
+            r = scales[e]
             old = prices[e]
             new = max(old + sigma * (r * (a * z[i] - z[j])), zero)
             dual += (new - old) * (new - old)

@@ -54,16 +54,18 @@ class ArcTile(TileState):
         hub = np.full((k, 2 * self.has_hub), n - 1)
         self.centers = np.concatenate([self.homes[:, None], hub], axis=1)
         self.inward = np.arange(self.centers.shape[1]) == 2
-        center, leaf = (
-            np.broadcast_to(one, (*self.centers.shape, n)).ravel()
-            for one in (self.centers[..., None], np.arange(n))
-        )
-        leads_inward = np.broadcast_to(self.inward[:, None], (*self.centers.shape, n)).ravel()
-        i, j = np.where(leads_inward, leaf, center), np.where(leads_inward, center, leaf)
+        shape = (*self.centers.shape, n)
+        center = np.broadcast_to(self.centers[..., None], shape)
+        leaf = np.broadcast_to(np.arange(n), shape)
+        is_inward = self.inward[:, None]
+        i = np.where(is_inward, leaf, center).ravel()
+        j = np.where(is_inward, center, leaf).ravel()
         self.load = self.units.T * np.sqrt(self.local)
         self.shrink, self.R = self._weigh(np.repeat(np.arange(k), len(i) // k), i, j)
-        self.source, self.target = i.astype(np.uint16), j.astype(np.uint16)
-        self.keys, self.first = np.zeros(0, dtype=int), np.full(k + 1, len(i))
+        self.source = i.astype(np.uint16)
+        self.target = j.astype(np.uint16)
+        self.keys = np.zeros(0, dtype=int)
+        self.first = np.full(k + 1, len(i))
         self.L, self.L0 = np.zeros((2, len(i)), dtype=np.float32)
         self.best_multipliers = self.L[:0]
         self.X = np.ascontiguousarray(self.start.T, dtype=np.float32)
@@ -71,7 +73,8 @@ class ArcTile(TileState):
         self._scale()
         self.X0 = self.X.copy()
         self.G = np.zeros_like(self.X)
-        self.sums, self.moved = np.zeros(n), np.zeros(2)
+        self.sums = np.zeros(n)
+        self.moved = np.zeros(2)
 
     def _weigh(
         self, report: NDArray[Any], i: NDArray[Any], j: NDArray[Any]
@@ -80,12 +83,15 @@ class ArcTile(TileState):
 
         Steps of Pock and Chambolle: the inverse of the sum of a row's, or of a column's coefficients.
         """
-        shrink, units = self.decay[i, j], self.units.T
-        forth, back = shrink * units[report, i], np.where(shrink > 0, units[report, j], 0.0)
+        shrink = self.decay[i, j]
+        units = self.units.T
+        forth = shrink * units[report, i]
+        back = np.where(shrink > 0, units[report, j], 0.0)
         larger = np.maximum(np.maximum(forth, back), np.finfo(float).tiny)
         norm = np.sqrt(larger * (forth + back))
         scale = np.divide(1.0, norm, out=np.zeros_like(norm), where=shrink > 0)
-        n, size = len(self.cost), self.load.size
+        n = len(self.cost)
+        size = self.load.size
         for end, part in ((i, forth), (j, back)):
             self.load += np.bincount(report * n + end, part / larger, size).reshape(-1, n)
         return shrink, scale.astype(np.float32)
@@ -105,13 +111,16 @@ class ArcTile(TileState):
         """
         n, k = self.cost.shape
         is_new = source != self.homes[report]
-        report, i, target = report[is_new], source[is_new].astype(int), target[is_new]
+        report = report[is_new]
+        i = source[is_new].astype(int)
+        target = target[is_new]
         # By report, and then so that neighbors share no secret: a step would wait for each sum before the next is added
         # to it.
         keys = np.unique((report * n + (target - i) % n) * n + i)
         place = np.searchsorted(self.keys, keys)
         known = np.append(self.keys, -1)[place] == keys
-        keys, place = keys[~known], place[~known]
+        keys = keys[~known]
+        place = place[~known]
         rest, i = np.divmod(keys, n)
         report, offset = np.divmod(rest, n)
         j = (i + offset) % n
@@ -120,8 +129,10 @@ class ArcTile(TileState):
         fixed = int(self.first[0])
         self.first = fixed + np.searchsorted(self.keys, np.arange(k + 1) * n * n)
         at = fixed + place
-        self.source, self.target = np.insert(self.source, at, i), np.insert(self.target, at, j)
-        self.shrink, self.R = np.insert(self.shrink, at, shrink), np.insert(self.R, at, scale)
+        self.source = np.insert(self.source, at, i)
+        self.target = np.insert(self.target, at, j)
+        self.shrink = np.insert(self.shrink, at, shrink)
+        self.R = np.insert(self.R, at, scale)
         self.L, self.L0 = (
             np.insert(self.L, at, 0.0),
             np.zeros(fixed + len(self.keys), dtype=np.float32),

@@ -100,10 +100,12 @@ class HubProgram:
         """
         from discreet.metricdp.kernels.brackets import pair_demands
 
-        near, nodes = self.near, len(self.depth)
+        near = self.near
+        nodes = len(self.depth)
         n, k = near.stated_cost.shape
         is_direct = (prices.source < n) & (prices.target < n)
-        direct, prices = prices.take(is_direct), prices.take(~is_direct)
+        direct = prices.take(is_direct)
+        prices = prices.take(~is_direct)
         nats = np.asarray(self.rate * self.depth, dtype=float)
         growth = np.exp(np.abs(nats[prices.source] - nats[prices.target]))
         place = nodes * prices.report.astype(int)
@@ -131,7 +133,8 @@ def with_hubs(
     from scipy.sparse.csgraph import depth_first_order
 
     lengths = near.lengths
-    n, depth = len(lengths), lengths[0].astype(float)
+    n = len(lengths)
+    depth = lengths[0].astype(float)
     largest = float(depth.max())
     if 2 * rate * largest > _MAX_NATS:
         return None

@@ -83,7 +83,8 @@ class Tile(TileState):
         self.degree_roots = np.sqrt(degree)[:, None]
         self._measure(self.units)
         self.X = to_blocks(self.start / (self.units / self.degree_roots))
-        blocks, n = len(self.S), len(self.secrets)
+        blocks = len(self.S)
+        n = len(self.secrets)
         self.X0, self.G = aligned_zeros(self.X.shape), aligned_zeros(self.X.shape)
         self.X0[:] = self.X
         self.L, self.L0 = (
@@ -91,7 +92,8 @@ class Tile(TileState):
         )
         self.marks = np.zeros(self.L.shape[:2], dtype=np.uint16)
         self.drop_best()
-        self.sums, self.moved = np.zeros(n), np.zeros(2)
+        self.sums = np.zeros(n)
+        self.moved = np.zeros(2)
         self.small = self.shrink.astype(np.float32)
         # Steps need none of these.
         del self.units, self.start
@@ -295,7 +297,8 @@ class TiledIterate:
         points, 225 secrets of 3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound with 0.15 than with
         one weight for all, November 2026. Some products with the constraints of each tile.
         """
-        ratios, squares = 0.0, np.zeros(self.n)
+        ratios = 0.0
+        squares = np.zeros(self.n)
         for tile in self.tiles:
             ratios = max(ratios, tile.largest_value())
             squares[tile.secrets] += tile.squares
@@ -307,7 +310,8 @@ class TiledIterate:
 
         A row's price is about its cost at the starting channel. Linear in the variables.
         """
-        prices, size = np.zeros(self.n), 0.0
+        prices = np.zeros(self.n)
+        size = 0.0
         for tile in self.tiles:
             prices[tile.secrets] += (tile.matrix() * tile.cost).sum(axis=1) / self.unit
             size += float(np.square(tile.X, dtype=float).sum())
