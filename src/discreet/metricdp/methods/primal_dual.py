@@ -83,13 +83,16 @@ class _Tuning(NamedTuple):
     """Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; least
     steps between offers, in units of the work of an offer."""
 
+    least_gain: float = 1e-7
+    """Least relative rise of the bound for which multipliers replace the best ones: more than their rounding, so that
+    what is listed proves more, too."""
+
     least_gain_per_gap: float = 1e-3
     least_price_per_gap: float = 1.6e-2
-    """Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer on
-    tiles in units of the cost of a typical secret, both for each unit of the requested gap. Of 2,000 junctions, gap
-    4 %, after 1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million of 6.4e-4 or more .84183;
-    of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs small prices matter: 2,000 words at gap 1 % had a
-    bound of .745 with such a limit, and of .770 without; November 2026."""
+    """The same rise, and least price of an offer on tiles in units of the cost of a typical secret, both for each unit
+    of the requested gap. Of 2,000 junctions, gap 4 %, after 1,005 steps 8.7 million prices of 4e-5 or more proved
+    .84226, and 6.9 million of 6.4e-4 or more .84183; of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs
+    small prices matter: 2,000 words at gap 1 % had a bound of .745 with such a limit, of .770 without; Nov. 2026."""
 
     kept_share_of_price: float = 0.125
     """Share of the least price of an offer from which multipliers are stored."""
@@ -275,7 +278,7 @@ class _Run:
         self.plan = plan = _plan(near, edges, part, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
-        self.state.least_gain = _TUNING.least_gain_per_gap * limits.gap
+        self.state.least_gain = max(_TUNING.least_gain_per_gap * limits.gap, _TUNING.least_gain)
         self.least_price = BOUND_TUNING.least_price
         if not plan.stars:
             self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
