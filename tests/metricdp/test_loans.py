@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.core.guarantee import MetricDP
+from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
-from discreet.metricdp.bounds.bound import Multipliers, lower_bound, row_levels
+from discreet.metricdp.bounds.bound import Multipliers, exp_up, lower_bound, row_levels
 from discreet.metricdp.bounds.loans import Loans
 from discreet.metricdp.bounds.local import Plan
 from discreet.metricdp.methods import primal_dual as steps
@@ -80,6 +81,30 @@ def test_prices_prove_the_costs_after_loans(seed: int) -> None:
     levels = row_levels(cost, part.constraints, part.epsilon, listed)
     assert (claimed.min(axis=1) <= levels[outside] + 1e-300).all()
     assert claimed.min(axis=1) == pytest.approx(levels[outside], rel=1e-9, abs=1e-15)
+
+
+def test_a_lender_of_thousands_keeps_what_is_claimed() -> None:
+    """Exactly: what is left of its cost, less what all prices take from it."""
+    n = 3000
+    pairs = np.stack([np.zeros(n - 1), np.arange(1, n)], axis=1).astype(np.int32)
+    lengths = np.random.default_rng(1).integers(1, 1 << 20, n - 1)
+    graph, rate = Adjacency(n, pairs, lengths, 20), Fraction(1)
+    cost = np.full((n, 1), 1e-9)
+    cost[0] = 0.7
+    loans = Loans.among(graph, lengths / (1 << 20), cost[:, 0])
+    assert len(loans.borrower) == n - 1
+    claimed = cost.copy()
+    is_made, prices = loans.lend(np.arange(n), claimed)
+    assert is_made.all()
+    listed = Multipliers(np.zeros(n - 1, int), loans.borrower, loans.lender, prices[:, 0])
+    factors = exp_up(lengths, rate / (1 << 20))[loans.borrower - 1]
+    spent = sum(
+        Fraction(float(v)) * Fraction(float(f)) for v, f in zip(listed.value, factors, strict=True)
+    )
+    assert Fraction(float(claimed[0, 0])) <= Fraction(0.7) - spent
+    assert claimed[0, 0] == pytest.approx(0.14, rel=1e-9)
+    for i, v in zip(loans.borrower, listed.value, strict=True):
+        assert Fraction(float(claimed[i, 0])) <= Fraction(1e-9) + Fraction(float(v))
 
 
 def plan_of(part: Part, reach: float) -> Plan:
