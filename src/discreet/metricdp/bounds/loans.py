@@ -93,9 +93,8 @@ class Loans:
         than its rounding. Prices are ``(loans, k)``, of borrowers as sources and lenders as targets. ``O(n k)``.
         """
         is_made = np.isin(self.borrower, outside)
-        source, target = (
-            np.searchsorted(outside, one[is_made]) for one in (self.borrower, self.lender)
-        )
+        source = np.searchsorted(outside, self.borrower[is_made])
+        target = np.searchsorted(outside, self.lender[is_made])
         share = self.share[is_made]
         prices = (self.decay[is_made] * share)[:, None] * cost[target]
         # One product, whose rounding does not grow with the number of borrowers.

@@ -252,7 +252,8 @@ def mend_over_all_pairs(
     table: NDArray[np.floating] = rough.astype(precision)
     del rough
     factor, above, excess = _decay(nats, delta, precision), np.empty_like(table), []
-    is_mean, rounds = False, 0
+    is_mean = False
+    rounds = 0
     while True:
         rounds += 1
         table = np.maximum(table, _ROUNDS.least_entry, dtype=precision)
@@ -262,11 +263,14 @@ def mend_over_all_pairs(
         if excess[-1] <= 1 or rounds == _ROUNDS.max_over_all or is_late():
             break
         if not is_mean and (rounds == _ROUNDS.at_first_delta or _is_slow(excess)):
-            is_mean, rounds = True, 0
+            is_mean = True
+            rounds = 0
         elif rounds == _ROUNDS.at_first_delta and precision is np.float32:
             # What exceeds the room of secrets that are very near may be the rounding of sums.
-            precision, rounds = np.float64, 0
-            factor, above = _decay(nats, delta, precision), above.astype(precision)
+            precision = np.float64
+            rounds = 0
+            factor = _decay(nats, delta, precision)
+            above = above.astype(precision)
         elif rounds >= _ROUNDS.at_first_delta:
             delta = min(2 * delta, 0.5)
             factor = _decay(nats, delta, precision)
