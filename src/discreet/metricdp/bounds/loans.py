@@ -33,7 +33,7 @@ class _Limits(NamedTuple):
 
     lent_share: float = 0.8
     """Share of the cost of a lender that all its borrowers have together. The first instance above after 35 CPU
-    seconds: a gap of 2.3 %, of 3.3 % with half, and of 6.8 % with .95."""
+    seconds: a gap of 2.3 %, of 6.8 % with .95, and of 3.3 % with half and a ratio of 1.5."""
 
     rounding: float = 1 - 2.0**-40
     """Factor by which prices and costs are reduced: more than the rounding of an exponential and some products."""
