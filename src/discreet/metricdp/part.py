@@ -358,14 +358,14 @@ class WholeProblem:
         return np.unique(self.labels, return_index=True)[1]
 
     @cached_property
-    def _merged(self) -> tuple[Adjacency, NDArray[np.int64]]:
-        """Constraints between classes, and the shortest stated one behind each."""
-        return self.constraints.merge(self.labels)
-
-    @property
     def merged(self) -> Adjacency:
         """Constraints between classes; the stated ones themselves if no secrets were merged."""
-        return self._merged[0]
+        return self.constraints.merge(self.labels)[0]
+
+    @cached_property
+    def _shortest(self) -> NDArray[np.int64]:
+        """Index of the shortest stated constraint behind each one between classes; only needed if secrets are merged."""
+        return self.constraints.merge(self.labels)[1]
 
     @cached_property
     def binding(self) -> Adjacency:
@@ -512,7 +512,7 @@ class WholeProblem:
         if self.merged is self.constraints:
             return prices
         place = self.merged.find(prices.source, prices.target)
-        stated = self.constraints.pairs[self._merged[1][place]]
+        stated = self.constraints.pairs[self._shortest[place]]
         is_reversed = self.labels[stated[:, 0]] != prices.source
         stated[is_reversed] = stated[is_reversed, ::-1]
         return Multipliers(prices.report, stated[:, 0], stated[:, 1], prices.value)

@@ -50,6 +50,10 @@ class _Limits(NamedTuple):
     max_optimal_gap: float = 1e-6
     """Proven relative gap up to which the status is "optimal": the loss added by rounding and repair."""
 
+    least_gain: float = 1e-9
+    """Least relative rise of a bound for which its prices are kept: more than rounding, since which methods run depends
+    on the limit."""
+
     handling_time_factor: float = 1.3
     """Expected seconds of the next repair and verification, in units of those of the last one."""
 
@@ -169,13 +173,14 @@ class _State:
         return min((loss for _, loss in self._found.values()), default=math.inf)
 
     def update_loss(self, candidate: Candidate, upper: float) -> None:
-        """Set the loss of `candidate`, whose channel was verified, to `upper`, that after repair, if it is larger.
+        """Set the loss of `candidate`, whose channel was repaired, to `upper`, that after repair, if it is larger.
 
-        Matrices of channels without a search that lose more than this verified one are dropped, to save memory.
+        Matrices of channels without a search that lose more than this one are dropped, to save memory.
         """
         upper = max([upper, *(loss for one, loss in self._found.values() if one is candidate)])
         for method, (one, loss) in self._found.items():
-            lean = one if loss <= upper or method is None else replace(one, matrix=None)
+            loses_more = method is not None and loss > (1 + _LIMITS.max_optimal_gap) * upper
+            lean = replace(one, matrix=None) if loses_more else one
             self._found[method] = lean, upper if one is candidate else loss
 
     def done(self, gap: float) -> bool:
@@ -193,7 +198,7 @@ class _State:
         matrix, part, repaired = candidate.matrix, self.part, None
         if candidate.multipliers is not None:
             lower = lower_bound(part.cost, part.constraints, part.epsilon, candidate.multipliers)
-            if lower > self.lower:
+            if lower > (1 + _LIMITS.least_gain) * self.lower:
                 self.prices, self.lower = candidate.multipliers, lower
         sums = np.zeros(1) if matrix is None else matrix.sum(axis=1)
         if matrix is None or not sums.min() > 0:
@@ -381,6 +386,8 @@ class Search:
         enough. A repaired channel is verified only then, or after the search, to which the time limit does not apply.
         """
         better = state.learn(candidate)
+        if better and len(self.states) == 1 and state.best and state.repaired is not None:
+            state.update_loss(state.best, state.repaired.upper)
         at_once = self.forced or state.repaired is None
         self._bound_and_verify(name, better=better and at_once)
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)

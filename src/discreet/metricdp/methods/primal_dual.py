@@ -346,6 +346,7 @@ class _Run:
 
         A channel that was not offered yet stays so: a longer limit would not offer it at this step.
         """
+        self.state.drop_points()
         return self._candidate(self._pop_channel() if self.limits.offer is None else None)
 
     def _steps_between_offers(self) -> float:
@@ -415,15 +416,18 @@ class _Run:
         if not has_time:
             # More steps would prove a larger bound than a longer limit does, which has this offer at this step.
             return self._end()
+        state.share_anchors()
         upper = self._mend(matrix)
         del matrix
         if added > 0 and math.isfinite(upper):
             self.mending_factor = min(max((upper - loss) / added, 1.0), _TUNING.max_mending_factor)
         # A channel that is not offered now would be lost at the end of time.
-        if math.isinf(upper) or not (due or self.channel is not None):
-            return None
-        result = self._hand_in(clock() - start)
-        self.offer_seconds = clock() - start
+        result = None
+        if math.isfinite(upper) and (due or self.channel is not None):
+            result = self._hand_in(clock() - start)
+            self.offer_seconds = clock() - start
+        if result is None:
+            state.separate_anchors()
         return result
 
     def _has_time_for_offer(self, spare: float = 1.0, at: int = 0) -> bool:

@@ -66,7 +66,7 @@ class ArcTile(TileState):
         self.target = j.astype(np.uint16)
         self.keys = np.zeros(0, dtype=int)
         self.first = np.full(k + 1, len(i))
-        self.L, self.L0 = np.zeros((2, len(i)), dtype=np.float32)
+        self.L = self.L0 = np.zeros(len(i), dtype=np.float32)
         self.best_multipliers = self.L[:0]
         self.X = np.ascontiguousarray(self.start.T, dtype=np.float32)
         self.S = np.ones((k, n), dtype=np.float32)

@@ -87,9 +87,7 @@ class Tile(TileState):
         n = len(self.secrets)
         self.X0, self.G = aligned_zeros(self.X.shape), aligned_zeros(self.X.shape)
         self.X0[:] = self.X
-        self.L, self.L0 = (
-            aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK)) for _ in range(2)
-        )
+        self.L = self.L0 = aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK))
         self.marks = np.zeros(self.L.shape[:2], dtype=np.uint16)
         self.drop_best()
         self.sums = np.zeros(n)
@@ -273,6 +271,7 @@ class TiledIterate:
         self.n = n = len(far)
         for tile in tiles:
             tile.prepare(unit, degree[tile.secrets])
+        self.separate_anchors()
         self._measure()
         far[n - hubs :] = 0.0
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
@@ -441,6 +440,19 @@ class TiledIterate:
         finally:
             for tile, point in points:
                 tile.restore_point(point)
+
+    def share_anchors(self) -> None:
+        """Free the memory of the multipliers' anchors while the point is the anchor, as after polishing aside."""
+        for tile in self.tiles:
+            tile.L0 = tile.L
+
+    def separate_anchors(self) -> None:
+        """Undo :meth:`share_anchors`: anchors of all tiles are one piece of memory, which is freed as a whole. Linear."""
+        ends = np.cumsum([tile.L.size for tile in self.tiles])
+        pieces = np.split(aligned_zeros((int(ends[-1]),)), ends[:-1])
+        for tile, piece in zip(self.tiles, pieces, strict=True):
+            tile.L0 = piece.reshape(tile.L.shape)
+            np.copyto(tile.L0, tile.L)
 
     def drop_points(self) -> None:
         """Free the memory of all tiles that further steps would need; the best multipliers stay."""
