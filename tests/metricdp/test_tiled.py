@@ -107,7 +107,7 @@ def test_polishing_aside_keeps_a_better_bound_and_returns_to_the_point() -> None
     assert (state.count, state.age, state.restarts) == (count, 0, restarts + 1)
     for tile, (x, prices) in zip(state.tiles, kept, strict=True):
         assert (np.where(x > LEAST_ENTRY, x, 0.0) == tile.X).all()
-        assert (np.where(prices > LEAST_PRICE, prices, 0.0) == tile.L).all()
+        assert (np.where(np.abs(prices) > LEAST_PRICE, prices, 0.0) == tile.L).all()
         assert (tile.X == tile.X0).all()
         assert (tile.L == tile.L0).all()
         assert isinstance(tile, Tile)

@@ -76,8 +76,8 @@ class Tuning(NamedTuple):
     max_sampled_reports: int = 1024
     max_sampled_costs: int = 64
     """Reports by which the cost of a typical row, and which secrets are rare, is estimated."""
-    work_per_arc: int = 8
-    """Time of an arc of a single report in units of that of a multiplier in a vector: 3.5 and .4 nanoseconds."""
+    work_per_arc: int = 5
+    """Time of an arc of a single report in units of that of a multiplier in a vector: 3.5 and .7 nanoseconds."""
     raised_share: float = 0.8
     """Share of the loss added by raising a tile's columns that the arcs added to its reports account for: 225 words,
     epsilon 2, had a gap of .64 % after 5 CPU seconds with .8, and of .80 % with .95; November 2026."""
@@ -189,7 +189,7 @@ def local_bound(
 
     Complexity
     ----------
-    ``O(n^2)`` for the costs of reports outside of tiles, in blocks; half a nanosecond for each multiplier and step. At
+    ``O(n^2)`` for the costs of reports outside of tiles, in blocks; a nanosecond for each multiplier and step. At
     most 3 GiB for the state.
 
     Examples

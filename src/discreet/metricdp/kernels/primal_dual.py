@@ -30,25 +30,27 @@ Row: TypeAlias = "NDArray[np.float32]"
 """``(16,)``: one number for each report of a block; with arcs ``(n,)``, one for each secret."""
 
 Rows: TypeAlias = "tuple[Row, Row]"
-"""The rows of the two secrets i and j of a constraint, or of its two directions, i to j first."""
+"""The rows of the two secrets i and j of a constraint."""
 
 
 @disjoint
-def push(prices: Rows, r: Rows, g: Rows, a: np.float32) -> None:
+def push(prices: Row, r: Rows, g: Rows, a: np.float32) -> None:
     """Add to the reduced costs ``g`` of both secrets what the multipliers of their constraint add to them.
 
-    ``prices`` are the multipliers of the two directions, ``r`` the scales of ratios, ``a`` the factor ``e^-nats``.
+    ``prices`` are its multipliers, positive ones of ``a z_i <= z_j`` and negative ones of ``a z_j <= z_i``; ``r`` are the
+    scales of ratios, ``a`` is the factor ``e^-nats``.
     """
+    zero = np.float32(0.0)
     for v in range(REPORTS_PER_BLOCK):
-        forth, back = prices[0][v] * r[1][v], prices[1][v] * r[0][v]
-        g[0][v] += a * forth - back
-        g[1][v] += a * back - forth
+        forth, back = max(prices[v], zero) * r[1][v], min(prices[v], zero) * r[0][v]
+        g[0][v] += a * forth + back
+        g[1][v] -= a * back + forth
 
 
 @disjoint
 def pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
-    prices: Rows,
-    anchors: Rows,
+    prices: Row,
+    anchors: Row,
     z: Rows,
     r: Rows,
     g: Rows,
@@ -59,19 +61,18 @@ def pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     """Take a reflected step of the multipliers of a constraint, averaged with the anchor, and push them.
 
     ``rates`` are the step sigma and the weights of anchor and point, which add up to 1. Other arguments are as of
-    :func:`push`; ``z`` are the reflected points. Squares of the step are added to ``moved``.
+    :func:`push`; ``z`` are the reflected points, of which at most one direction is violated where they are not negative.
+    Squares of the step are added to ``moved``.
     """
     sigma, rest, weight = rates
+    zero = np.float32(0.0)
     for v in range(REPORTS_PER_BLOCK):
-        forth, back = prices[0][v], prices[1][v]
-        new_forth = forth + sigma * (r[1][v] * (a * z[0][v] - z[1][v]))
-        new_back = back + sigma * (r[0][v] * (a * z[1][v] - z[0][v]))
-        new_forth = max(new_forth, np.float32(0.0))
-        new_back = max(new_back, np.float32(0.0))
-        step_forth, step_back = new_forth - forth, new_back - back
-        moved[v] = (moved[v] + step_forth * step_forth) + step_back * step_back
-        prices[0][v] = rest * anchors[0][v] + weight * ((new_forth + new_forth) - forth)
-        prices[1][v] = rest * anchors[1][v] + weight * ((new_back + new_back) - back)
+        old = prices[v]
+        forth = old + sigma * (r[1][v] * (a * z[0][v] - z[1][v]))
+        back = old - sigma * (r[0][v] * (a * z[1][v] - z[0][v]))
+        new = max(forth, zero) + min(back, zero)
+        moved[v] += (new - old) * (new - old)
+        prices[v] = rest * anchors[v] + weight * ((new + new) - old)
     push(prices, r, g, a)
 
 
@@ -146,9 +147,8 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         for e in range(len(shrink)):
             # As unsigned numbers, which count from the front without a test.
             p, q = np.uint64(ends[e, 0]), np.uint64(ends[e, 1])
-            both, both0 = (prices[2 * e], prices[2 * e + 1]), (prices0[2 * e], prices0[2 * e + 1])
-            ends_z, ends_r, ends_g = (z[p], z[q]), (r[p], r[q]), (g[p], g[q])
-            pull(both, both0, ends_z, ends_r, ends_g, shrink[e], (sigma, rest, weight), dual)
+            of_ends = (z[p], z[q]), (r[p], r[q]), (g[p], g[q])
+            pull(prices[e], prices0[e], *of_ends, shrink[e], (sigma, rest, weight), dual)
         for v in range(REPORTS_PER_BLOCK):
             moved[0] += primal[v]
             moved[1] += dual[v]
@@ -160,8 +160,10 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 
 @kernel
-def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float) -> None:
-    """Make the point the new anchor; what is below ``least`` becomes zero, negative entries too.
+def anchor(
+    table: NDArray[np.float32], before: NDArray[np.float32], least: float, largest_negative: float
+) -> None:
+    """Make the point the new anchor; what is neither above ``least`` nor below ``largest_negative`` becomes zero.
 
     Where squares and products leave the normal floats, they take a hundred times as long. Both tables are ``(blocks,
     rows, 16)``, changed in place. Linear.
@@ -170,7 +172,8 @@ def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float
         new, old = table[b], before[b]
         for i in range(len(new)):
             for v in range(REPORTS_PER_BLOCK):
-                kept = new[i, v] if new[i, v] > least else np.float32(0.0)
+                is_kept = (new[i, v] > least) | (new[i, v] < largest_negative)
+                kept = new[i, v] if is_kept else np.float32(0.0)
                 new[i, v] = kept
                 old[i, v] = kept
 
@@ -189,7 +192,7 @@ def sum_prices(
         prices, r, g = L[b], R[b], G[b]
         for e in range(len(shrink)):
             i, j = ends[e, 0], ends[e, 1]
-            push((prices[2 * e], prices[2 * e + 1]), (r[i], r[j]), (g[i], g[j]), shrink[e])
+            push(prices[e], (r[i], r[j]), (g[i], g[j]), shrink[e])
 
 
 @kernel
@@ -242,10 +245,7 @@ def flows(
 ) -> None:
     """Add up, in float64, what the multipliers add to each reduced cost.
 
-    Of both directions of a constraint the lesser price is taken off, and ``e^-d`` times it from the other: that
-    leaves the bracket of one end as it was, and raises that of the other.
-
-    `F` ``(n, reports)`` is overwritten with the sums; `L` ``(blocks, 2 m, 16)`` and the other arrays are as of
+    `F` ``(n, reports)`` is overwritten with the sums; `L` ``(blocks, m, 16)`` and the other arrays are as of
     :func:`step`. ``O(n + m)`` a report.
     """
     n = R.shape[1]
@@ -258,10 +258,8 @@ def flows(
         for e in range(m):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
             for v in range(REPORTS_PER_BLOCK):
-                p = max(prices[2 * e, v], zero) * np.float64(r[j, v])
-                q = max(prices[2 * e + 1, v], zero) * np.float64(r[i, v])
-                kept = p - a * q if p >= q else a * p - q
-                forth, back = max(kept, 0.0), max(-kept, 0.0)
+                forth = max(prices[e, v], zero) * np.float64(r[j, v])
+                back = max(-prices[e, v], zero) * np.float64(r[i, v])
                 g[i, v] += a * forth - back
                 g[j, v] += a * back - forth
         lanes = min(16, n_reports - 16 * b)
@@ -278,20 +276,20 @@ def mark_prices(
 ) -> int:
     """Mark the multipliers whose prices are above `least`, and return their number.
 
-    ``marks`` ``(blocks, 2 m)`` gets a bit for each report, the first one lowest; other arrays are as of :func:`step`.
+    ``marks`` ``(blocks, m)`` gets a bit for each report, the first one lowest; other arrays are as of :func:`step`.
     ``O(m)`` a report.
     """
     count = np.int64(0)
     for b in range(len(L)):
         for e in range(len(ends)):
-            for direction in range(2):
-                row, unit = L[b, 2 * e + direction], R[b, ends[e, 1 - direction]]
-                bits = np.uint32(0)
-                for v in range(REPORTS_PER_BLOCK):
-                    above = np.uint32(row[v] * unit[v] > least)
-                    bits |= above << np.uint32(v)
-                    count += np.int64(above)
-                marks[b, 2 * e + direction] = bits
+            row, forth, back = L[b, e], R[b, ends[e, 1]], R[b, ends[e, 0]]
+            bits = np.uint32(0)
+            for v in range(REPORTS_PER_BLOCK):
+                price = row[v] * forth[v] if row[v] > 0 else -row[v] * back[v]
+                above = np.uint32(price > least)
+                bits |= above << np.uint32(v)
+                count += np.int64(above)
+            marks[b, e] = bits
     return int(count)
 
 
@@ -332,21 +330,18 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     target: NDArray[np.int32],
     price: NDArray[np.float64],
 ) -> int:
-    """List report, source, target and price of the multipliers above `least`, as in :func:`flows`; return their number.
+    """List report, source, target and price of the multipliers above `least`, and return their number.
 
     Prices are compared in the scale of the program and stored times `scale`. `report`, `source`, `target` and `price`
     are written, and have room for each positive multiplier; other arrays are as of :func:`step`. ``O(m)`` a report.
     """
     found = 0
-    zero = np.float32(0.0)
     for b in range(len(L)):
         for e in range(len(shrink)):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            forth, back, ri, rj = L[b, 2 * e], L[b, 2 * e + 1], R[b, i], R[b, j]
+            prices, ri, rj = L[b, e], R[b, i], R[b, j]
             for v in range(REPORTS_PER_BLOCK):
-                p = max(forth[v], zero) * np.float64(rj[v])
-                q = max(back[v], zero) * np.float64(ri[v])
-                kept = p - a * q if p >= q else a * p - q
+                kept = np.float64(prices[v]) * np.float64(rj[v] if prices[v] > 0 else ri[v])
                 if a * abs(kept) > least:
                     report[found] = 16 * b + v
                     source[found] = i if kept > 0 else j

@@ -136,7 +136,7 @@ class _Tuning(NamedTuple):
     merged_share: float = 0.25
     """Least share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
 
-    multipliers_per_mended_triple: float = 3.0
+    multipliers_per_mended_triple: float = 1.8
     """Work of mending and handing in for each triple of two secrets and a merged report, in multipliers of a step: 15
     closures of 2,000 junctions take the time of 70 steps, repair and bound that of 60."""
 
@@ -194,7 +194,7 @@ class PrimalDual:
 
         Complexity
         ----------
-        A step takes half a nanosecond for each multiplier: ``2 m`` for each report of a tile, m the constraints between
+        A step takes a nanosecond for each multiplier: ``m`` for each report of a tile, m the constraints between
         its secrets. At most 3 GiB for the state, a third more while multipliers are polished, and some tables of
         ``n`` by ``n_reports``.
         """

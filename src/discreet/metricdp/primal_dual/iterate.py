@@ -229,9 +229,8 @@ def convert_multipliers(
 ) -> None:
     """Convert multipliers to other units, in place: each to the unit of the secret with the bounding row.
 
-    `L` is ``(blocks, 2 m, 16)``, `change` ``(blocks, n, 16)`` the factors, `ends` ``(m, 2)``. Linear in `L`.
+    `L` is ``(blocks, m, 16)``, `change` ``(blocks, n, 16)`` the factors, `ends` ``(m, 2)``. Linear in `L`.
     """
     i, j = ends.T
     for prices, factor in zip(L, change, strict=True):
-        prices[0::2] *= factor[j]
-        prices[1::2] *= factor[i]
+        prices *= np.where(prices > 0, factor[j], factor[i])

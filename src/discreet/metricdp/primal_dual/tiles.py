@@ -50,11 +50,11 @@ _BOUND_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
 
 
 def bytes_of(secrets: int, edges: int, reports: int) -> int:
-    """Return the bytes of a tile: three tables of multipliers, ``2 edges`` rows each, and seven of variables.
+    """Return the bytes of a tile: three tables of multipliers, a row for each edge, and seven of variables.
 
     Arguments are the numbers of its secrets, constraints and reports, these rounded up to whole blocks.
     """
-    return 4 * REPORTS_PER_BLOCK * -(-reports // REPORTS_PER_BLOCK) * (6 * edges + 7 * secrets)
+    return 4 * REPORTS_PER_BLOCK * -(-reports // REPORTS_PER_BLOCK) * (3 * edges + 7 * secrets)
 
 
 @final
@@ -87,7 +87,7 @@ class Tile(TileState):
         n = len(self.secrets)
         self.X0, self.G = aligned_zeros(self.X.shape), aligned_zeros(self.X.shape)
         self.X0[:] = self.X
-        self.L = self.L0 = aligned_zeros((blocks, 2 * len(self.edges), REPORTS_PER_BLOCK))
+        self.L = self.L0 = aligned_zeros((blocks, len(self.edges), REPORTS_PER_BLOCK))
         self.marks = np.zeros(self.L.shape[:2], dtype=np.uint16)
         self.drop_best()
         self.sums = np.zeros(n)
@@ -106,7 +106,7 @@ class Tile(TileState):
     @property
     def n_multipliers(self) -> int:
         """Number of multipliers."""
-        return 2 * len(self.edges) * len(self.reports)
+        return len(self.edges) * len(self.reports)
 
     def largest_value(self, *, rounds: int = 20) -> float:
         """Estimate the largest squared singular value of the scaled ratios, from the first block, by the power method.
@@ -197,9 +197,9 @@ class Tile(TileState):
         """
         from discreet.metricdp.kernels.primal_dual import anchor, sum_prices
 
-        anchor(self.L, self.L0, LEAST_PRICE)
+        anchor(self.L, self.L0, LEAST_PRICE, -LEAST_PRICE)
         sum_prices(self.L, self.R, self.edges.pairs, self.small, self.G)
-        anchor(self.X, self.X0, LEAST_ENTRY)
+        anchor(self.X, self.X0, LEAST_ENTRY, -math.inf)
 
     def least(self, factors: Sequence[float]) -> NDArray[np.float64]:
         """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``.
@@ -228,7 +228,7 @@ class Tile(TileState):
 
 
 def _are_marked(marks: NDArray[np.uint16]) -> NDArray[np.bool_]:
-    """Return a table that says which multipliers have their bit in `marks` ``(blocks, 2 m)``: ``(blocks, 2 m, 16)``."""
+    """Return a table that says which multipliers have their bit in `marks` ``(blocks, m)``: ``(blocks, m, 16)``."""
     lanes = np.arange(REPORTS_PER_BLOCK, dtype=np.uint16)
     return np.asarray(marks[..., None] >> lanes & 1, dtype=np.bool_)
 
@@ -285,7 +285,7 @@ class TiledIterate:
         """Prices up to which multipliers may be missing among the best ones, and least relative rise of the bound for
         which others replace them."""
         self.count = self.age = self.restarts = 0
-        self.first = self.last = math.inf
+        self.first = self.last = self.longest = math.inf
         self.measuring: list[int] = []
         """Numbers of steps after which variables get new units."""
 
@@ -367,16 +367,23 @@ class TiledIterate:
         else:
             self._restart_if_due(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
-    def _restart_if_due(self, size: float, pool: ThreadPoolExecutor | None) -> None:
+    def _restart_if_due(
+        self, size: float, pool: ThreadPoolExecutor | None, *, max_growth: float = 10.0
+    ) -> None:
         """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
 
-        `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or is returned to.
+        They diverge if one is longer than the first of its size by a factor of `max_growth`: on thirteen families none of a right
+        step size was longer at all. `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or is
+        returned to.
         """
         if self.age == 1:
             self.first = size
-        if size > 1e3 * self.first or not math.isfinite(size):
+        if self.longest == math.inf:
+            self.longest = max_growth * size
+        if not size <= self.longest:
             # The power method underestimated the largest singular value.
             self.step_size *= 0.7
+            self.longest = math.inf
             self.for_each_tile(pool, lambda t: self.tiles[t].reset_to_anchor())
             self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
             self.y = self.y0.copy()
