@@ -381,6 +381,23 @@ def test_interrupting_keeps_the_best_checkpoint() -> None:
     assert verify(caught.value.best, optimality=True).passed
 
 
+def test_the_step_size_rests_on_the_largest_singular_value() -> None:
+    rng = np.random.default_rng(3)
+    n = 7
+    ends = np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
+    shrink = np.exp(-rng.uniform(0.1, 2, len(ends))).astype(np.float32)
+    S, R = rng.uniform(0.3, 2, (2, n, REPORTS_PER_BLOCK)).astype(np.float32)
+    squares = []
+    for s, r in zip(S.T, R.T, strict=True):
+        both = np.zeros((2 * len(ends), n))
+        for row, (i, j) in enumerate([*ends, *ends[:, ::-1]]):
+            both[row, i] = shrink[row % len(ends)] * s[i] * r[j]
+            both[row, j] = -s[j] * r[j]
+        squares.append(np.linalg.norm(both, 2) ** 2)
+    found = _kernels.largest_value(S, R, ends, shrink, 300)
+    assert found == pytest.approx(max(squares), rel=1e-3)
+
+
 @pytest.mark.parametrize("factor", [1.5, 2, 3, 6, 20])
 def test_a_step_that_is_too_long_is_shortened(factor: float) -> None:
     """Had the power method found a part of the singular value, the steps would not converge."""

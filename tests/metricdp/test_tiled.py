@@ -111,7 +111,7 @@ def test_polishing_aside_keeps_a_better_bound_and_returns_to_the_point() -> None
         assert (tile.X == tile.X0).all()
         assert (tile.L == tile.L0).all()
         assert isinstance(tile, Tile)
-        assert not (tile.best_table() == prices).all()
+        assert not (tile.best_multipliers == prices).all()
     state.polish(64, None)
     assert not (kept[0][0] == state.tiles[0].X).all()
 

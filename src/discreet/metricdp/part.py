@@ -364,7 +364,7 @@ class WholeProblem:
 
     @cached_property
     def _shortest(self) -> NDArray[np.int64]:
-        """Index of the shortest stated constraint behind each one between classes; only needed if secrets are merged."""
+        """Index of the shortest stated constraint behind each one of :attr:`merged`, needed if secrets are merged."""
         return self.constraints.merge(self.labels)[1]
 
     @cached_property

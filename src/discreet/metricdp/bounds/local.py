@@ -579,7 +579,7 @@ class Plan:
         """
         of_loans = self.prices_of_loans(secrets, reports)
         count = sum(map(len, of_loans))
-        capacity = count + sum(len(tile.best_multipliers) for tile in self.tiles)
+        capacity = count + sum(np.count_nonzero(tile.best_multipliers) for tile in self.tiles)
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
         for column, values in zip(columns, Multipliers.stack(of_loans).columns, strict=True):
             column[:count] = values

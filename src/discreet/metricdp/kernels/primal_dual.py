@@ -37,8 +37,8 @@ Rows: TypeAlias = "tuple[Row, Row]"
 def push(prices: Row, r: Rows, g: Rows, a: np.float32) -> None:
     """Add to the reduced costs ``g`` of both secrets what the multipliers of their constraint add to them.
 
-    ``prices`` are its multipliers, positive ones of ``a z_i <= z_j`` and negative ones of ``a z_j <= z_i``; ``r`` are the
-    scales of ratios, ``a`` is the factor ``e^-nats``.
+    ``prices`` are its multipliers, positive ones of ``a z_i <= z_j`` and negative ones of ``a z_j <= z_i``; ``r`` are
+    the scales of ratios, ``a`` is the factor ``e^-nats``.
     """
     zero = np.float32(0.0)
     for v in range(REPORTS_PER_BLOCK):
@@ -61,7 +61,7 @@ def pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     """Take a reflected step of the multipliers of a constraint, averaged with the anchor, and push them.
 
     ``rates`` are the step sigma and the weights of anchor and point, which add up to 1. Other arguments are as of
-    :func:`push`; ``z`` are the reflected points, of which at most one direction is violated where they are not negative.
+    :func:`push`; ``z`` are the reflected points, which violate at most one direction where they are not negative.
     Squares of the step are added to ``moved``.
     """
     sigma, rest, weight = rates
@@ -160,25 +160,6 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 
 @kernel
-def anchor(
-    table: NDArray[np.float32], before: NDArray[np.float32], least: float, largest_negative: float
-) -> None:
-    """Make the point the new anchor; what is neither above ``least`` nor below ``largest_negative`` becomes zero.
-
-    Where squares and products leave the normal floats, they take a hundred times as long. Both tables are ``(blocks,
-    rows, 16)``, changed in place. Linear.
-    """
-    for b in range(len(table)):
-        new, old = table[b], before[b]
-        for i in range(len(new)):
-            for v in range(REPORTS_PER_BLOCK):
-                is_kept = (new[i, v] > least) | (new[i, v] < largest_negative)
-                kept = new[i, v] if is_kept else np.float32(0.0)
-                new[i, v] = kept
-                old[i, v] = kept
-
-
-@kernel
 def sum_prices(
     L: NDArray[np.float32],
     R: NDArray[np.float32],
@@ -219,12 +200,10 @@ def largest_value(
             after[:] = np.float32(0.0)
             for e in range(len(shrink)):
                 i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-                forth = s[i] * r[j] * a
-                back = s[j] * r[i] * a
-                p = forth * before[i] - before[j]
-                q = back * before[j] - before[i]
-                after[i] += forth * p - q
-                after[j] += back * q - p
+                p = r[j] * (a * s[i] * before[i] - s[j] * before[j])
+                q = r[i] * (a * s[j] * before[j] - s[i] * before[i])
+                after[i] += s[i] * (a * r[j] * p - r[i] * q)
+                after[j] += s[j] * (a * r[i] * q - r[j] * p)
             size = 0.0
             for i in range(len(s)):
                 size += after[i] * after[i]
@@ -264,57 +243,6 @@ def flows(
                 g[j, v] += a * back - forth
         lanes = min(16, n_reports - 16 * b)
         F[:, 16 * b : 16 * b + lanes] = g[:, :lanes]
-
-
-@kernel
-def mark_prices(
-    L: NDArray[np.float32],
-    R: NDArray[np.float32],
-    ends: NDArray[np.int32],
-    least: np.float32,
-    marks: NDArray[np.uint16],
-) -> int:
-    """Mark the multipliers whose prices are above `least`, and return their number.
-
-    ``marks`` ``(blocks, m)`` gets a bit for each report, the first one lowest; other arrays are as of :func:`step`.
-    ``O(m)`` a report.
-    """
-    count = np.int64(0)
-    for b in range(len(L)):
-        for e in range(len(ends)):
-            row, forth, back = L[b, e], R[b, ends[e, 1]], R[b, ends[e, 0]]
-            bits = np.uint32(0)
-            for v in range(REPORTS_PER_BLOCK):
-                price = row[v] * forth[v] if row[v] > 0 else -row[v] * back[v]
-                above = np.uint32(price > least)
-                bits |= above << np.uint32(v)
-                count += np.int64(above)
-            marks[b, e] = bits
-    return int(count)
-
-
-@kernel
-def take_marked(
-    L: NDArray[np.float32],
-    marks: NDArray[np.uint16],
-    factor: np.float32,
-    taken: NDArray[np.float32],
-) -> None:
-    """Write the marked multipliers, times a factor, one after another to ``taken``; arrays as of :func:`mark_prices`.
-
-    Linear in the marks.
-    """
-    at = 0
-    for b in range(len(L)):
-        for row in range(L.shape[1]):
-            bits = np.uint32(marks[b, row])
-            v = 0
-            while bits:
-                if bits & np.uint32(1):
-                    taken[at] = L[b, row, v] * factor
-                    at += 1
-                bits >>= np.uint32(1)
-                v += 1
 
 
 @kernel

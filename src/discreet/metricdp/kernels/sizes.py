@@ -26,8 +26,8 @@ class TileArrays(NamedTuple):
 
     ``X``, ``X0``, ``S``, ``W`` and ``G`` are variables, anchor, scale, scaled cost, and what the multipliers add to
     reduced costs, which is kept up: ``(blocks, n, 16)``, or ``(n_reports, n)`` with arcs. ``L`` and ``L0`` are
-    multipliers and anchor, ``R`` the scales of ratios: ``(blocks, m, 16)``, positive in one direction of a constraint and
-    negative in the other, and ``(blocks, n, 16)``, or ``(arcs,)`` each.
+    multipliers and anchor, ``R`` the scales of ratios: ``(blocks, m, 16)``, positive in one direction of a constraint
+    and negative in the other, and ``(blocks, n, 16)``, or ``(arcs,)`` each.
     """
 
     X: NDArray[np.float32]

@@ -94,9 +94,6 @@ class _Tuning(NamedTuple):
     .84226, and 6.9 million of 6.4e-4 or more .84183; of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs
     small prices matter: 2,000 words at gap 1 % had a bound of .745 with such a limit, of .770 without; Nov. 2026."""
 
-    kept_share_of_price: float = 0.125
-    """Share of the least price of an offer from which multipliers are stored."""
-
     mending_factor: float = 1.27
     max_mending_factor: float = 4.0
     polishing_share: float = 0.4
@@ -282,7 +279,6 @@ class _Run:
         self.least_price = BOUND_TUNING.least_price
         if not plan.stars:
             self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
-        self.state.least_price = _TUNING.kept_share_of_price * self.least_price
         self.edges = plan.graph if self.over_all_pairs else edges
         self.nats = part.nats(self.edges.lengths)
         self.mending_factor, self.polishing_share, self.gap_share = (
@@ -416,18 +412,15 @@ class _Run:
         if not has_time:
             # More steps would prove a larger bound than a longer limit does, which has this offer at this step.
             return self._end()
-        state.share_anchors()
         upper = self._mend(matrix)
         del matrix
         if added > 0 and math.isfinite(upper):
             self.mending_factor = min(max((upper - loss) / added, 1.0), _TUNING.max_mending_factor)
         # A channel that is not offered now would be lost at the end of time.
-        result = None
-        if math.isfinite(upper) and (due or self.channel is not None):
-            result = self._hand_in(clock() - start)
-            self.offer_seconds = clock() - start
-        if result is None:
-            state.separate_anchors()
+        if math.isinf(upper) or not (due or self.channel is not None):
+            return None
+        result = self._hand_in(clock() - start)
+        self.offer_seconds = clock() - start
         return result
 
     def _has_time_for_offer(self, spare: float = 1.0, at: int = 0) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.primal_dual.iterate import LEAST_ENTRY, LEAST_PRICE, TileState
+from discreet.metricdp.primal_dual.iterate import TileState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ class ArcTile(TileState):
         self.target = j.astype(np.uint16)
         self.keys = np.zeros(0, dtype=int)
         self.first = np.full(k + 1, len(i))
-        self.L = self.L0 = np.zeros(len(i), dtype=np.float32)
+        self.L, self.L0 = np.zeros((2, len(i)), dtype=np.float32)
         self.best_multipliers = self.L[:0]
         self.X = np.ascontiguousarray(self.start.T, dtype=np.float32)
         self.S = np.ones((k, n), dtype=np.float32)
@@ -221,24 +221,13 @@ class ArcTile(TileState):
         self.sums = kernels.step_on_arcs(self.arrays, y, arcs, sizes, self.moved)
 
     def set_anchor(self) -> None:
-        """Move the anchor to the point, whose negative and tiny entries become 0.
+        """Make the point the new anchor, negative multipliers 0, as prices of arcs cannot be. Linear."""
+        np.maximum(self.L, 0.0, out=self.L)
+        super().set_anchor()
 
-        What multipliers add to reduced costs is summed anew. Linear.
-        """
-        for new, old, least in ((self.X, self.X0, LEAST_ENTRY), (self.L, self.L0, LEAST_PRICE)):
-            new[new <= least] = 0.0
-            np.copyto(old, new)
+    def sum_prices(self) -> None:
+        """Sum anew what multipliers add to reduced costs. Linear."""
         self.G = np.ascontiguousarray(self._flow(self.L).T, dtype=np.float32)
-
-    def copy_point(self) -> tuple[NDArray[Any], ...]:
-        """Return what :meth:`restore_point` needs."""
-        return self.X.copy(), self.L.copy()
-
-    def restore_point(self, point: tuple[NDArray[Any], ...]) -> None:
-        """Return to a point of :meth:`copy_point`, and anchor there."""
-        for values, copied in zip((self.X, self.L), point, strict=True):
-            np.copyto(values, copied)
-        self.set_anchor()
 
     def _flow(self, L: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return what multipliers `L` ``(arcs,)`` add to each reduced cost: ``(n, k)``, in scaled units. Linear."""

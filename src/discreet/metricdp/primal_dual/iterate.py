@@ -72,20 +72,16 @@ class TileState:
     L: NDArray[np.float32] = field(init=False)
     L0: NDArray[np.float32] = field(init=False)
     best_multipliers: NDArray[np.float32] = field(init=False)
-    """Those of the best bound, none if they are not needed; how they are stored is up to the tile."""
+    """Those of the best bound, as a table like ``L``; empty if they are not needed."""
 
     @property
     def arrays(self) -> TileArrays:
         """The arrays that kernels of steps share."""
         return TileArrays(*(getattr(self, name) for name in TileArrays._fields))
 
-    def keep(self, factor: float, _least: float) -> None:
-        """Store the multipliers, times a factor, as the best ones, negative ones as 0; small ones may be left out.
-
-        Linear.
-        """
-        self.best_multipliers = np.maximum(self.L, np.float32(0.0))
-        self.best_multipliers *= np.float32(factor)
+    def keep(self, factor: float) -> None:
+        """Store the multipliers, times a factor, as the best ones. Linear."""
+        self.best_multipliers = self.L * np.float32(factor)
 
     def drop_best(self) -> None:
         """Free the memory of the best multipliers."""
@@ -97,10 +93,29 @@ class TileState:
             setattr(self, name, np.zeros(0, dtype=np.float32))
         self.cost = np.zeros((0, 0))
 
-    def reset_to_anchor(self) -> None:
-        """Reset the point to the anchor."""
-        np.copyto(self.X, self.X0)
-        np.copyto(self.L, self.L0)
+    def copy_point(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return a copy of the variables and of the multipliers."""
+        return self.X.copy(), self.L.copy()
+
+    def move_to(self, X: NDArray[np.float32], L: NDArray[np.float32]) -> None:
+        """Move the point, in place; call :meth:`set_anchor` afterwards."""
+        np.copyto(self.X, X)
+        np.copyto(self.L, L)
+
+    def set_anchor(self) -> None:
+        """Make the point the new anchor; its negative and tiny variables, and its tiny multipliers, become 0.
+
+        What multipliers add to reduced costs is summed anew. Linear in the variables and multipliers.
+        """
+        self.X[self.X <= LEAST_ENTRY] = 0.0
+        self.L[np.abs(self.L) <= LEAST_PRICE] = 0.0
+        np.copyto(self.X0, self.X)
+        np.copyto(self.L0, self.L)
+        self.sum_prices()
+
+    def sum_prices(self) -> None:
+        """Sum anew what multipliers add to reduced costs."""
+        raise NotImplementedError
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
@@ -232,5 +247,5 @@ def convert_multipliers(
     `L` is ``(blocks, m, 16)``, `change` ``(blocks, n, 16)`` the factors, `ends` ``(m, 2)``. Linear in `L`.
     """
     i, j = ends.T
-    for prices, factor in zip(L, change, strict=True):
-        prices *= np.where(prices > 0, factor[j], factor[i])
+    for block, factor in zip(L, change, strict=True):
+        np.multiply(block, np.where(block > 0, factor[j], factor[i]), out=block)

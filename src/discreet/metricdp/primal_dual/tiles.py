@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from discreet.core.threads import run_pieces, thread_pool
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
-    LEAST_ENTRY,
-    LEAST_PRICE,
     WEIGHT_ON_TILES,
     PrimalWeight,
     TileState,
@@ -87,8 +85,9 @@ class Tile(TileState):
         n = len(self.secrets)
         self.X0, self.G = aligned_zeros(self.X.shape), aligned_zeros(self.X.shape)
         self.X0[:] = self.X
-        self.L = self.L0 = aligned_zeros((blocks, len(self.edges), REPORTS_PER_BLOCK))
-        self.marks = np.zeros(self.L.shape[:2], dtype=np.uint16)
+        self.L, self.L0 = (
+            aligned_zeros((blocks, len(self.edges), REPORTS_PER_BLOCK)) for _ in range(2)
+        )
         self.drop_best()
         self.sums = np.zeros(n)
         self.moved = np.zeros(2)
@@ -138,47 +137,9 @@ class Tile(TileState):
         change[change == 0] = 1.0
         convert_multipliers(self.L, change, self.edges.pairs)
         if len(self.best_multipliers):
-            table = self.best_table()
-            convert_multipliers(table, change, self.edges.pairs)
-            self.best_multipliers = table[_are_marked(self.marks)]
+            convert_multipliers(self.best_multipliers, change, self.edges.pairs)
         self.X /= change
         self._measure(units)
-
-    def keep(self, factor: float, least: float) -> None:
-        """Store the multipliers whose prices are above `least`, times a factor, as the best ones; linear.
-
-        A list and a bit for each multiplier take a third of the memory of a table or less.
-        """
-        self.marks, self.best_multipliers = self._list(factor, least)
-
-    def _list(self, factor: float, least: float) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
-        """Return marks of the multipliers whose prices are above `least`, and these times a factor; linear."""
-        from discreet.metricdp.kernels.primal_dual import mark_prices, take_marked
-
-        marks = np.empty(self.L.shape[:2], dtype=np.uint16)
-        count = mark_prices(self.L, self.R, self.edges.pairs, np.float32(least), marks)
-        multipliers = np.empty(count, dtype=np.float32)
-        take_marked(self.L, marks, np.float32(factor), multipliers)
-        return marks, multipliers
-
-    def copy_point(self) -> tuple[NDArray[Any], ...]:
-        """Return what :meth:`restore_point` needs; a list of the multipliers takes a third of their table or less."""
-        return self.X.copy(), *self._list(1.0, 0.0)
-
-    def restore_point(self, point: tuple[NDArray[Any], ...]) -> None:
-        """Return to a point of :meth:`copy_point`, and anchor there."""
-        X, marks, multipliers = point
-        np.copyto(self.X, X)
-        self.L[:] = 0.0
-        self.L[_are_marked(marks)] = multipliers
-        self.set_anchor()
-
-    def best_table(self) -> NDArray[np.float32]:
-        """Return the best multipliers as a table like ``L``; others than the stored ones are 0."""
-        table = np.zeros((*self.marks.shape, REPORTS_PER_BLOCK), dtype=np.float32)
-        if len(self.best_multipliers):
-            table[_are_marked(self.marks)] = self.best_multipliers
-        return table
 
     def step(self, y: NDArray[np.float32], sizes: StepSizes) -> None:
         """Take one step at the row prices `y` of all secrets, in place; sets `sums`, the row sums, and `moved`.
@@ -190,16 +151,11 @@ class Tile(TileState):
         edges = self.edges.pairs, self.small
         self.sums = step(self.arrays, y[self.secrets], *edges, sizes, self.moved)
 
-    def set_anchor(self) -> None:
-        """Make the point the new anchor; its negative and tiny entries become 0.
+    def sum_prices(self) -> None:
+        """Sum anew what multipliers add to reduced costs. ``O(m)`` a report."""
+        from discreet.metricdp.kernels.primal_dual import sum_prices
 
-        What multipliers add to reduced costs is summed anew. Linear in the variables and multipliers.
-        """
-        from discreet.metricdp.kernels.primal_dual import anchor, sum_prices
-
-        anchor(self.L, self.L0, LEAST_PRICE, -LEAST_PRICE)
         sum_prices(self.L, self.R, self.edges.pairs, self.small, self.G)
-        anchor(self.X, self.X0, LEAST_ENTRY, -math.inf)
 
     def least(self, factors: Sequence[float]) -> NDArray[np.float64]:
         """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``.
@@ -220,17 +176,11 @@ class Tile(TileState):
         """
         from discreet.metricdp.kernels.primal_dual import list_prices
 
-        capacity = len(self.best_multipliers)
+        capacity = np.count_nonzero(self.best_multipliers)
         columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
-        arrays = self.best_table(), self.R, self.edges.pairs, self.shrink
+        arrays = self.best_multipliers, self.R, self.edges.pairs, self.shrink
         count = list_prices(*arrays, least, self.unit, *columns)
         return Multipliers(*(column[:count] for column in columns))
-
-
-def _are_marked(marks: NDArray[np.uint16]) -> NDArray[np.bool_]:
-    """Return a table that says which multipliers have their bit in `marks` ``(blocks, m)``: ``(blocks, m, 16)``."""
-    lanes = np.arange(REPORTS_PER_BLOCK, dtype=np.uint16)
-    return np.asarray(marks[..., None] >> lanes & 1, dtype=np.bool_)
 
 
 @final
@@ -271,7 +221,6 @@ class TiledIterate:
         self.n = n = len(far)
         for tile in tiles:
             tile.prepare(unit, degree[tile.secrets])
-        self.separate_anchors()
         self._measure()
         far[n - hubs :] = 0.0
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
@@ -281,9 +230,8 @@ class TiledIterate:
         self.row_sum_target = 1.0
         self.weight = self.first_weight = self.target = self._estimate_weight()
         self.best = -math.inf
-        self.least_price = self.least_gain = 0.0
-        """Prices up to which multipliers may be missing among the best ones, and least relative rise of the bound for
-        which others replace them."""
+        self.least_gain = 0.0
+        """Least relative rise of the bound for which multipliers replace the best ones."""
         self.count = self.age = self.restarts = 0
         self.first = self.last = self.longest = math.inf
         self.measuring: list[int] = []
@@ -368,13 +316,13 @@ class TiledIterate:
             self._restart_if_due(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
     def _restart_if_due(
-        self, size: float, pool: ThreadPoolExecutor | None, *, max_growth: float = 10.0
+        self, size: float, pool: ThreadPoolExecutor | None, *, max_growth: float = 2.0
     ) -> None:
         """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
 
-        They diverge if one is longer than the first of its size by a factor of `max_growth`: on thirteen families none of a right
-        step size was longer at all. `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or is
-        returned to.
+        They diverge if one is longer than the first with this step size by a factor of `max_growth`: on thirteen
+        families none was longer at all. `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or
+        is returned to.
         """
         if self.age == 1:
             self.first = size
@@ -384,7 +332,9 @@ class TiledIterate:
             # The power method underestimated the largest singular value.
             self.step_size *= 0.7
             self.longest = math.inf
-            self.for_each_tile(pool, lambda t: self.tiles[t].reset_to_anchor())
+            self.for_each_tile(
+                pool, lambda t: self.tiles[t].move_to(self.tiles[t].X0, self.tiles[t].L0)
+            )
             self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
             self.y = self.y0.copy()
             self.age, self.last = 0, math.inf
@@ -425,7 +375,7 @@ class TiledIterate:
 
         These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if all of
         them were taken and their bound is the best. `aside` restarts at the point before, and returns to it after them,
-        with one more list of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
+        with one more table of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
         """
         if aside:
             # The anchor is the point after a restart, so that it needs no copy.
@@ -446,20 +396,8 @@ class TiledIterate:
                 self.best = state.best
         finally:
             for tile, point in points:
-                tile.restore_point(point)
-
-    def share_anchors(self) -> None:
-        """Free the memory of the multipliers' anchors while the point is the anchor, as after polishing aside."""
-        for tile in self.tiles:
-            tile.L0 = tile.L
-
-    def separate_anchors(self) -> None:
-        """Undo :meth:`share_anchors`: anchors of all tiles are one piece of memory, which is freed as a whole. Linear."""
-        ends = np.cumsum([tile.L.size for tile in self.tiles])
-        pieces = np.split(aligned_zeros((int(ends[-1]),)), ends[:-1])
-        for tile, piece in zip(self.tiles, pieces, strict=True):
-            tile.L0 = piece.reshape(tile.L.shape)
-            np.copyto(tile.L0, tile.L)
+                tile.move_to(*point)
+                tile.set_anchor()
 
     def drop_points(self) -> None:
         """Free the memory of all tiles that further steps would need; the best multipliers stay."""
@@ -476,8 +414,7 @@ class TiledIterate:
         if values[at] > self.best + self.least_gain * max(self.best, 0.0):
             self.best = float(values[at])
             factor = _BOUND_FACTORS[at]
-            least = self.least_price
-            self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor, least))
+            self.for_each_tile(pool, lambda t: self.tiles[t].keep(factor))
         return float(values[at])
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
