@@ -369,10 +369,10 @@ class Plan:
         typical = np.asarray(costs.block(every, some).mean(axis=1), dtype=float)
         nats = np.asarray(self.rate * edges.lengths, dtype=float)
         self.loans = Loans.among(edges, nats, typical)
-        of_lenders = self.away[:, self.loans.lender]
-        self.away[:, self.loans.borrower] = np.minimum(
-            self.away[:, self.loans.borrower], of_lenders
-        )
+        # Who lends and who borrows are in the same tiles.
+        borrower, lender = self.loans.borrower, self.loans.lender
+        np.minimum.at(self.away, (slice(None), lender), self.away[:, borrower])
+        self.away[:, borrower] = self.away[:, lender]
         allowed = (
             r
             for r in _REACHES_IN_NATS

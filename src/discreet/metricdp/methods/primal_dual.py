@@ -374,15 +374,15 @@ class _Run:
             fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
         loss = float((near.losses(matrix) / sums).sum())
-        # Steps can mend violations of the arcs that they have, and no others.
-        own = self.plan.losses() if self.plan.stars else None
+        # Steps can mend violations of the constraints that they have, and no others.
+        own = self.plan.losses()
         # If the raised channel is what is mended, it takes the place of the iterate.
         raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy(), sums)
         added = max(float(near.losses(raised).sum()) - loss, 0.0)
         if self.over_all_pairs:
             matrix = raised
         del raised
-        state.balance(own[1] - own[0] if own else added, state.dual_objective() - level)
+        state.balance(own[1] - own[0], state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
