@@ -102,11 +102,11 @@ def test_all_pairs() -> None:
     made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.7", None)
 
 
-@pytest.mark.parametrize("fine", [20, 0])
-def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, fine: int) -> None:
+@pytest.mark.parametrize("most", [20, 0])
+def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Its bound is that of all pairs, and so is what is verified; where all fine ones are too large, one of 1.1."""
     monkeypatch.setattr(seeds, "_TUNING", seeds._TUNING._replace(min_dense_degree=1))
-    monkeypatch.setattr(seeds, "_TUNING", seeds._TUNING._replace(edges_per_secret_of_fine=fine))
+    monkeypatch.setattr(seeds, "_TUNING", seeds._TUNING._replace(edges_per_secret=most))
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     outcome = made(problem, "0.7", None, gap=0.15)
     assert plan_of(part_of(problem, "0.7", None)).reach == math.inf

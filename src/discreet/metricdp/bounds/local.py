@@ -371,7 +371,7 @@ class Plan:
         self.loans = Loans.among(edges, nats, typical)
         # Who lends and who borrows are in the same tiles.
         borrower, lender = self.loans.borrower, self.loans.lender
-        np.minimum.at(self.away, (slice(None), lender), self.away[:, borrower])
+        np.minimum.at(self.away.T, lender, self.away.T[borrower])
         self.away[:, borrower] = self.away[:, lender]
         allowed = (
             r

@@ -56,18 +56,20 @@ class _Tuning(NamedTuple):
     max_rare_cost: float = 0.01
     max_rare_secrets: float = 0.02
     """Largest mean cost of a rare secret, as a share of the median one; share of rare secrets beyond which the reach on
-    a coarse spanner is that in general: 1,000 junctions, a third of probability 0, half a nat, had a gap of 3.1 % after
+    a spanner is that in general: 1,000 junctions, a third of probability 0, half a nat, had a gap of 3.1 % after
     60 CPU seconds within 7 nats, and of 1.4 % within 10.5; December 2026."""
 
     reach_nats: float = 10.5
     spanner_reach_nats: float = 7.0
-    """Nats from reports to the secrets of their tile, in general and on a coarse spanner: of 2,000 junctions the bound
-    was .825 with 7 nats and .775 with 4."""
+    """Nats from reports to the secrets of their tile, in general and on a spanner. Of 2,000 junctions the bound was
+    .825 with 7 nats and .775 with 4; 484 places of five families, half a nat to 4, took .7 of the time to 1 % with 10.5
+    of that with all secrets, and .67 with 7; December 2026."""
 
     max_held_share: float = 0.1
-    """Share of all multipliers up to which tiles have that reach; beyond it they have all secrets. If paths are much
-    longer than distances, cheap reports lie beyond the reach: 1,000 uniform points within two and a half spacings, half
-    a nat, had a gap of 2.6 % after 20 CPU seconds, and of .8 % after 5 with all secrets."""
+    """Share of all multipliers up to which tiles have that reach where few constraints bind; beyond it they have all
+    secrets. If paths are much longer than distances, cheap reports lie beyond the reach: 1,000 uniform points within
+    two and a half spacings, half a nat, had a gap of 2.6 % after 20 CPU seconds, and of .8 % after 5 with all
+    secrets."""
 
     min_gap_for_reach: float = 5e-3
     """Relative gap below which tiles have all secrets, since the constraints beyond the reach may matter."""
@@ -216,17 +218,16 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
     """
     graph, rate = priceable(edges, part.epsilon), part.rate
     costs: OrderedProgram | HubProgram = near
-    stars, fine, reach = False, True, _TUNING.reach_nats
-    if is_dense(graph):
+    stars, dense, reach = False, is_dense(graph), _TUNING.reach_nats
+    if dense:
         stars = not has_sparse_spanner(near.lengths)
         # Prices of a tree become prices of any pairs.
         hubs = with_hubs(near, rate, graph.scale_bits) if stars and part.all_pairs else None
         if hubs is not None:
             costs, graph, stars, reach = hubs, hubs.graph, False, math.inf
         elif not stars:
-            graph, fine = spanner_for_steps(graph)
-            near_suffice = not (fine or _has_rare_secrets(near.cost))
-            reach = _TUNING.spanner_reach_nats if near_suffice else _TUNING.reach_nats
+            graph = spanner_for_steps(graph)
+            reach = reach if _has_rare_secrets(near.cost) else _TUNING.spanner_reach_nats
         elif part.all_pairs and (middle := with_middle(near, graph, rate)) is not None:
             costs, graph = middle, middle.graph
     cost = near.cost
@@ -241,7 +242,7 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
         farthest=reach,
         stars=stars,
         decays=decays,
-        max_share=_TUNING.max_held_share if fine else 1.0,
+        max_share=1.0 if dense else _TUNING.max_held_share,
         hubs=graph.n - part.n,
     )
 

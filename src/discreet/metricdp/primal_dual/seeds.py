@@ -33,7 +33,7 @@ class _Tuning(NamedTuple):
     sparse_edges_per_secret: int = 6
     """Edges for each secret up to which a spanner is sparse: 1.1-spanners of points in the plane have 3.5 to 5."""
 
-    edges_per_secret_of_fine: int = 20
+    edges_per_secret: int = 20
     edges_of_spanner: int = 20_000
     """Limits on the edges of a spanner. Of 2,000 junctions, two per km, the bound after 1,477 steps was .831 with 8,400
     edges, .840 with 12,300 and .845 with 19,000, in 34, 39 and 46 CPU seconds; November 2026."""
@@ -87,18 +87,15 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     return bool(in_spanner.sum() <= limit)
 
 
-def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
-    """Return a greedy spanner of constraints, and whether it is a fine one.
-
-    It has the least dilation with at most 20 edges for each secret and 20,000 in all, or one of 1.1. It is fine if the
-    first of the two limits is the smaller one.
+def spanner_for_steps(edges: Adjacency) -> Adjacency:
+    """Return the greedy spanner of least dilation with at most 20 edges for each secret and 20,000 in all, or of 1.1.
 
     Complexity
     ----------
     One to four passes over the sorted constraints, each with ``O(n^2)`` for an added edge at most; distances of all
     pairs in memory.
     """
-    limit = min(_TUNING.edges_per_secret_of_fine * edges.n, _TUNING.edges_of_spanner)
+    limit = min(_TUNING.edges_per_secret * edges.n, _TUNING.edges_of_spanner)
     mark = _greedy_spanners(edges.n, edges.pairs, edges.lengths)
     at = middle = len(_FINE_DILATIONS) // 2
     chosen = mark(_FINE_DILATIONS[at], limit)
@@ -111,10 +108,9 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
         if finer.sum() > limit:
             break
         chosen = finer
-    fits = chosen.sum() <= limit
-    if not fits:
+    if chosen.sum() > limit:
         chosen = mark(_TUNING.sparse_dilation, len(edges))
-    return edges.subgraph(np.flatnonzero(chosen)), fits and limit < _TUNING.edges_of_spanner
+    return edges.subgraph(np.flatnonzero(chosen))
 
 
 def seconds_for_spanner(edges: Adjacency) -> float:
