@@ -60,6 +60,12 @@ def test_rows_sum_to_one_and_every_length_is_kept(
     start, ends, ids = neighbors(n, pairs)
     made = mix_with_private(table, kept, start, ends, ids, labels=np.zeros(n, dtype=np.int32))
     assert made is not None
+    with pytest.MonkeyPatch.context() as patch:
+        # A column at a time.
+        patch.setattr(_repair, "_PRODUCTS_AT_ONCE", 1)
+        again = mix_with_private(table, kept, start, ends, ids, labels=np.zeros(n, dtype=np.int32))
+    assert again is not None
+    assert (made == again).all()
     assert np.allclose(made.sum(axis=1), 1)
     i, j = pairs.T
     for a, b in ((i, j), (j, i)):

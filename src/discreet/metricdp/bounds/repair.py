@@ -60,11 +60,7 @@ from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
 from discreet.core.spaces.adjacency import compress_rows
-from discreet.metricdp.bounds.closure import (
-    COLUMNS_PER_PASS,
-    close_columns,
-    close_over_all_pairs,
-)
+from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +73,9 @@ if TYPE_CHECKING:
 
 _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK = 64, 512
 """Pivots and columns of a block in the closure of a matrix of lengths."""
+
+_PRODUCTS_AT_ONCE = 1 << 23
+"""Entries of neighbors that a mixture looks at together, to bound memory."""
 
 _MIN_ENTRY = {1: 2.0**-70, 2: 2.0**-132}
 """Least positive entry for one limb and for two: below the resolution of the rounding."""
@@ -527,8 +526,9 @@ def mix_with_private(
     room = 1 - np.exp(-(1 - 2 * beta) * shortest)
     factor = np.exp(-lengths)[:, None]
     needed = np.zeros_like(table)
-    for first in range(0, table.shape[1], COLUMNS_PER_PASS):
-        columns = slice(first, first + COLUMNS_PER_PASS)
+    width = max(1, _PRODUCTS_AT_ONCE // len(ends))
+    for first in range(0, table.shape[1], width):
+        columns = slice(first, first + width)
         required = np.maximum.reduceat(factor * table[ends, columns], start[with_edges])
         needed[with_edges, columns] = (
             np.maximum(required - table[with_edges, columns], 0.0) / room[:, None]
