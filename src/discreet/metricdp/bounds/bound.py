@@ -37,7 +37,7 @@ _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Bound on the underflow error of one product."""
 
-_PRICES_AT_ONCE, _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 20, 1 << 22, 1 << 18
+_PRICES_AT_ONCE, _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 20, 1 << 20, 1 << 18
 """Prices whose constraints are found at once, entries of the tables of sums, and brackets, to bound memory."""
 
 PRICE_SHARE = 1 - 4096 * _TWICE_UNIT_ROUNDOFF
@@ -83,7 +83,8 @@ class Multipliers:
         self, report: ArrayLike, source: ArrayLike, target: ArrayLike, value: ArrayLike
     ) -> None:
         prices = np.asarray(value, dtype=float)
-        if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
+        # Without a table of truth values; NaN is neither.
+        if prices.ndim != 1 or not 0 <= prices.min(initial=0) <= prices.max(initial=0) < math.inf:
             raise InvalidProblemError(
                 "value",
                 "a sequence of finite non-negative prices",

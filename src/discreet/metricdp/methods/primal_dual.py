@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.spaces.adjacency import Adjacency
+    from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.part import Part, PartLimits
 
 
@@ -310,7 +311,7 @@ class _Run:
             return self._steps()
         except KeyboardInterrupt:
             if self.limits.offer is not None:
-                self.limits.offer(self._candidate(self._pop_channel()))
+                self.limits.offer(self._candidate(self._pop_channel(), self._pop_prices()))
             raise
 
     def _steps(self) -> Candidate:
@@ -335,7 +336,7 @@ class _Run:
                     self.look_at = int(self.growth.evaluation * state.count) + 1
                     candidate = self._look(last=last)
                     if candidate is not None or last:
-                        return candidate or self._candidate(self._pop_channel())
+                        return candidate or self._candidate(self._pop_channel(), self._pop_prices())
         return self._end()
 
     def _end(self) -> Candidate:
@@ -344,7 +345,8 @@ class _Run:
         A channel that was not offered yet stays so: a longer limit would not offer it at this step.
         """
         self.state.drop_points()
-        return self._candidate(self._pop_channel() if self.limits.offer is None else None)
+        channel = self._pop_channel() if self.limits.offer is None else None
+        return self._candidate(channel, self._pop_prices())
 
     def _steps_between_offers(self) -> float:
         """Return how many steps to take before the next channel is offered."""
@@ -531,15 +533,19 @@ class _Run:
         close = self._is_close(self.upper, self.state.best)
         self.offer_at, self.offered_at = int(self.growth.offer * count), count
         if offer is None:
-            return self._candidate(self._pop_channel()) if close else None
+            return self._candidate(self._pop_channel(), self._pop_prices()) if close else None
         handling = max(self.limits.handling, _TUNING.handling_share * seconds)
         wait = (self.look_at - count) * self.step_seconds
         ends = clock() + wait + seconds + 2 * handling >= self.stop
+        ends |= count >= self.iterations
         if ends:
             # Repair and bound need the memory.
             self.state.drop_points()
-        if offer(self._candidate(self._pop_channel())) or ends:
-            return self._candidate(None)
+        # Two lists of prices at once would take more memory than all else.
+        is_first = self.offered_bound == -math.inf
+        prices = self._pop_prices() if is_first or close or ends else None
+        if offer(self._candidate(self._pop_channel(), prices)) or ends:
+            return self._candidate(None, self._pop_prices())
         if close:
             # Repair added more loss than expected: the next offer needs a smaller gap.
             self.gap_share /= 2
@@ -550,18 +556,23 @@ class _Run:
         channel, self.channel = self.channel, None
         return None if channel is None else self.near.restore_order(channel)
 
-    def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
-        """Return the channel `matrix` ``(n, k)``, if any, with facts of the run, and its prices if they prove more.
+    def _pop_prices(self) -> Multipliers | None:
+        """Return the prices of the best bound, numbered as in the part; ``None`` if it has not grown since the last."""
+        state, plan = self.state, self.plan
+        if state.best <= self.offered_bound:
+            return None
+        secrets = np.arange(plan.graph.n) if plan.hubs else self.near.secrets
+        prices = plan.list_multipliers(self.least_price, secrets, self.near.reports)
+        self.offered_bound = state.best
+        return plan.costs.to_pairs(prices) if isinstance(plan.costs, HubProgram) else prices
 
-        Prices are numbered as in the part, and ``None`` if the bound has not grown since the last candidate.
-        """
-        state, plan, prices = self.state, self.plan, None
-        if state.best > self.offered_bound:
-            secrets = np.arange(plan.graph.n) if plan.hubs else self.near.secrets
-            prices = plan.list_multipliers(self.least_price, secrets, self.near.reports)
-            if isinstance(plan.costs, HubProgram):
-                prices = plan.costs.to_pairs(prices)
-            self.offered_bound = state.best
-        facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
-        note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {estimate(plan.reach)} nats."
+    def _candidate(
+        self, matrix: NDArray[np.float64] | None, prices: Multipliers | None
+    ) -> Candidate:
+        """Return the channel `matrix` ``(n, k)`` and `prices`, if any, with facts of the run."""
+        state, tiles = self.state, len(self.plan.tiles)
+        facts = {"iterations": state.count, "restarts": state.restarts, "tiles": tiles}
+        note = (
+            f"{state.count} primal-dual steps on {tiles} tiles of {estimate(self.plan.reach)} nats."
+        )
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)
