@@ -9,7 +9,8 @@ valid bound: for secret i and a frequent neighbor j, both outside of the tile of
 adds itself to the bracket of i, and takes the share :math:`s_i` of :math:`p_j c_{jk}` from that of j. A borrower and
 its lender are in the same tiles. 1,000 junctions of central Rome, a third of probability 0, half a nat, after 60 CPU
 seconds: a gap of 1.4 %, and of 2.6 % with all secrets in all tiles instead; 1,000 cells of a hexagonal grid with priors
-of one exponential variable each, 1.7 nats: 1 % after 23 CPU seconds, and 2.4 % after 40 without loans; December 2026.
+of one exponential variable each, 1.7 nats: 1 % after 23 CPU seconds, and 2.4 % after 40 without loans. These are of
+two multipliers a constraint; now it is 1 % after 28 and 15 CPU seconds. December 2026.
 """
 
 from __future__ import annotations
