@@ -489,13 +489,14 @@ def test_the_sign_of_a_multiplier_says_which_direction_it_prices() -> None:
 def test_a_step_moves_only_the_direction_that_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Multipliers of both signs and of none: each moves by its own ratio, and stops at zero."""
     a, rates = np.float32(0.5), (np.float32(0.5), np.float32(0.0), np.float32(1.0))
-    monkeypatch.setattr(_kernels, "push", push.py_func)
+    monkeypatch.setattr(_kernels, "push", getattr(push, "py_func", push))
     z = np.array([[4, 1, 1, 4], [1, 4, 1, 1]], dtype=np.float32).repeat(4, axis=1)
     prices = np.array([0, 0, 0.2, -5], dtype=np.float32).repeat(4)
     r = np.array([[2], [3]], dtype=np.float32) * np.ones((1, 16), dtype=np.float32)
     g, moved = np.zeros((2, 16), dtype=np.float32), np.zeros(16, dtype=np.float32)
     old = prices.copy()
-    pull.py_func(prices, old, tuple(z), tuple(r), tuple(g), a, rates, moved)
+    plain = getattr(pull, "py_func", pull)
+    plain(prices, old, tuple(z), tuple(r), tuple(g), a, rates, moved)
     # Prices of i to j move by sigma r_j (a z_i - z_j), the others by sigma r_i (z_i - a z_j).
     new = (prices + old) / 2
     assert new.reshape(4, 4)[:, 0] == pytest.approx([1.5, -1.0, 0.0, -1.5])
