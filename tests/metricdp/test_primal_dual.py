@@ -496,7 +496,7 @@ def test_a_step_moves_only_the_direction_that_is_violated(monkeypatch: pytest.Mo
     g, moved = np.zeros((2, 16), dtype=np.float32), np.zeros(16, dtype=np.float32)
     old = prices.copy()
     plain = getattr(pull, "py_func", pull)
-    plain(prices, old, tuple(z), tuple(r), tuple(g), a, rates, moved)
+    plain(prices, old, (z[0], z[1]), (r[0], r[1]), (g[0], g[1]), a, rates, moved)
     # Prices of i to j move by sigma r_j (a z_i - z_j), the others by sigma r_i (z_i - a z_j).
     new = (prices + old) / 2
     assert new.reshape(4, 4)[:, 0] == pytest.approx([1.5, -1.0, 0.0, -1.5])
