@@ -320,8 +320,8 @@ class TiledIterate:
     ) -> None:
         """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
 
-        They diverge if one is longer than the first with this step size by a factor of `max_growth`: on thirteen
-        families none was longer at all. `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or
+        They diverge if one is longer than the first with this step size by a factor of `max_growth`, as none of 160
+        runs on ten families did. `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or
         is returned to.
         """
         if self.age == 1:
