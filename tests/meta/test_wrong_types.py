@@ -51,7 +51,7 @@ def test_every_public_function_has_a_right_call() -> None:
 
 SLOW_WITHOUT_COMPILER = {
     "anonymize", "attack", "audit", "compare", "counts", "hierarchy.contingency.plan",
-    "lrgeo.design", "metricdp.frontier",
+    "lrgeo.design",
 }  # fmt: skip
 
 

@@ -128,7 +128,6 @@ def _channels() -> dict[str, Call]:
     priors = [[1 / 3] * 3, [0.5, 0.25, 0.25]]
     return {
         "metricdp.design": Call(metricdp.design, {"problem": problem, "guarantee": claim}),
-        "metricdp.frontier": Call(metricdp.frontier, {"problem": problem, "epsilons": [1, 2]}),
         "metricdp.minimax": Call(
             metricdp.minimax, {"problem": problem, "priors": priors, "guarantee": claim}
         ),

@@ -276,7 +276,6 @@ def test_progress_and_trace_tell_the_story() -> None:
         "PlanarLaplace",
         "TailsAndHub",
         "Cheap channels",
-        "Bound by pairs",
         "Direct",
         "final verification",
     ]

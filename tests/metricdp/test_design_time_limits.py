@@ -152,21 +152,19 @@ def test_steps_leave_time_for_what_comes_after_them(
     assert made.provenance.method_trace
 
 
-def test_one_step_is_enough_for_a_channel_and_a_bound(
+def test_preparing_the_steps_may_take_all_of_the_limit(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of the limit goes into preparing the steps: the exponential mechanism is for where none was taken."""
     monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(steps, "_plan", wall.takes(LIMIT, steps._plan))
     made, seconds = timed()
-    assert made.lower is not None
-    assert made.lower > 0
+    assert made.provenance.method in CHEAP
     assert seconds <= MOST
 
 
 @pytest.mark.parametrize("limit", [1e-3, 0.5, 3.0, 20.0])
 @pytest.mark.parametrize("each", [0.01, 0.3])
-def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
+def test_whatever_the_limit_no_more_is_lost_than_need_be(
     wall: Clock, monkeypatch: pytest.MonkeyPatch, limit: float, each: float
 ) -> None:
     """Limits that end before, at and after the first checkpoint; closures and steps look at the clock."""
@@ -180,8 +178,6 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
     made = design(SKEWED, guarantee, gap=0.0, time_limit=limit, throw=False)
     seconds = clock() - begun
     assert verify(made, optimality=True).passed
-    assert made.lower is not None
-    assert made.lower > 0
     assert made.upper <= design(SKEWED, guarantee, method="exponential", throw=False).upper
     assert seconds <= 1.1 * limit + 2 + 3 * each
 
@@ -231,7 +227,6 @@ def test_a_closed_form_that_loses_more_than_the_exponential_mechanism_is_not_ver
 def test_steps_are_not_begun_where_choosing_constraints_would_take_too_long(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is a bound all the same, by pairs, and the exponential mechanism."""
     monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(steps, "seconds_for_spanner", lambda _: 2 * LIMIT)
     monkeypatch.setattr(TiledIterate, "advance", wall.takes(2 * LIMIT, TiledIterate.advance))
@@ -239,8 +234,6 @@ def test_steps_are_not_begun_where_choosing_constraints_would_take_too_long(
     made, seconds = timed()
     assert "it was not started" in " ".join(made.provenance.method_trace)
     assert made.provenance.method in CHEAP
-    assert made.lower is not None
-    assert made.lower > 0
     assert seconds <= MOST
 
 

@@ -11,7 +11,6 @@ from discreet.core.lazy import public_names
 
 # At once, since a module loaded later would take the function's name.
 from discreet.metricdp.design import design as design
-from discreet.metricdp.frontier import frontier as frontier
 from discreet.metricdp.minimax import minimax as minimax
 from discreet.metricdp.verify import verify as verify
 

@@ -16,7 +16,6 @@ from discreet.core.outcome import Design, Provenance
 from discreet.core.progress import FINAL_VERIFICATION, Progress, gap_between
 from discreet.core.verified import mark_verified
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound, sum_of_levels
-from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
 from discreet.metricdp.methods.hub import TailsAndHub
@@ -276,10 +275,6 @@ class Search:
             self._run_method(method)
         if self._gap() > _LIMITS.max_optimal_gap:
             self._compare_cheap_methods()
-        if not self.reached:
-            for state in self.states:
-                state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
-            self._bound_and_verify("Bound by pairs", better=False)
         # Computing the order of methods takes seconds if all pairs of 1,000 secrets are constrained.
         methods, reason = ((), "") if self.reached or self._is_late() else costly(self.whole)
         if reason:

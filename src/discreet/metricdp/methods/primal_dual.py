@@ -24,7 +24,6 @@ from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs, with_middle
 from discreet.metricdp.primal_dual.iterate import follows_distance, steps_before_new_units
 from discreet.metricdp.primal_dual.mend import (
-    fill_rows,
     mend,
     mend_over_all_pairs,
     merge_reports,
@@ -372,15 +371,13 @@ class _Run:
         state, near, begun = self.state, self.near, clock()
         level = state.update_best(self.pool)
         matrix = state.matrix(len(near.reports))[: len(near.secrets)]
-        if not (self.plan.stars or self.plan.hubs):
-            # Secrets of nearly no cost may use a report outside of all their tiles, so that their rows sum to less.
-            fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
-        sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
-        loss = float((near.losses(matrix) / sums).sum())
+        # A secret of no cost may use a report outside of all its tiles: its row is zero until it is raised.
+        matrix /= np.maximum(matrix.sum(axis=1, keepdims=True), _LEAST_SUM)
+        loss = float(near.losses(matrix).sum())
         # Steps can mend violations of the constraints that they have, and no others.
         own = self.plan.losses()
         # If the raised channel is what is mended, it takes the place of the iterate.
-        raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy(), sums)
+        raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy())
         added = max(float(near.losses(raised).sum()) - loss, 0.0)
         if self.over_all_pairs:
             matrix = raised
@@ -448,18 +445,14 @@ class _Run:
         if upper > before:
             self.polishing_share = (state.best - before) / (upper - before)
 
-    def _raise_iterate(
-        self, matrix: NDArray[np.float64], sums: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _raise_iterate(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the iterate ``(n, k)`` after one round of raising; with stars, add constraints that it violates.
 
-        `sums` ``(n,)`` are those of the rows of `matrix`, which is overwritten. A round costs the constraints times the
-        reports.
+        `matrix` is overwritten. A round costs the constraints times the reports.
         """
         if self.plan.stars:
             raised = self.plan.grow(self.state, self.pool)
         else:
-            matrix /= sums[:, None]
             hubs = np.zeros((self.plan.hubs, matrix.shape[1]))
             table = np.concatenate([matrix, hubs]) if len(hubs) else matrix
             raise_columns(table, self.edges, self.nats, threads=self.limits.threads)

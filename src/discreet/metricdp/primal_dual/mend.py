@@ -84,9 +84,6 @@ class _Rounds(NamedTuple):
     """Nats beyond which a factor over all pairs is 0, and least entry between rounds over all pairs: their products are
     normal floats in single precision."""
 
-    min_row_sum: float = 0.9
-    """Sum of a row below which :func:`fill_rows` raises it."""
-
 
 _ROUNDS = _Rounds()
 
@@ -108,7 +105,7 @@ def mend(
     Parameters
     ----------
     matrix
-        ``(n, n_reports)`` non-negative, with a positive entry in each row.
+        ``(n, n_reports)`` non-negative; rows sum to 1, or are zero until they are raised.
     edges, nats
         The constraints and their lengths.
     delta
@@ -125,9 +122,7 @@ def mend(
     """
     i, j = edges.pairs.T
     start, ends, factor = _neighbors(edges, (1 - delta) * nats)
-    table: NDArray[np.float64] = np.maximum(
-        matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.zero_replacement
-    )
+    table: NDArray[np.float64] = np.maximum(matrix, _ROUNDS.zero_replacement)
     exact = False
     for round_number in range(_ROUNDS.raising + _ROUNDS.max_of_mean):
         # Until sums fit, a few sweeps are enough, since the next rounds close the rest.
@@ -176,29 +171,6 @@ def raise_columns(
     return matrix
 
 
-def fill_rows(
-    matrix: NDArray[np.float64],
-    edges: Adjacency,
-    nats: NDArray[np.float64],
-    *,
-    threads: int = 1,
-) -> None:
-    """Raise rows of small sum, in place, to the values that the ratios to their neighbors require.
-
-    Nothing is done if no row is small; else a few sweeps of edges times reports.
-
-    Parameters
-    ----------
-    matrix
-        ``(n, n_reports)`` non-negative; other rows sum to about 1 and stay as they are.
-    edges, nats, threads
-        As for :func:`mend`.
-    """
-    empty = np.flatnonzero(matrix.sum(axis=1) < _ROUNDS.min_row_sum)
-    if len(empty):
-        matrix[empty] = raise_columns(matrix.copy(), edges, nats, threads=threads)[empty]
-
-
 def _neighbors(
     edges: Adjacency, nats: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
@@ -221,7 +193,7 @@ def mend_over_all_pairs(
     Parameters
     ----------
     matrix
-        ``(n, n_reports)`` non-negative, with a positive entry in each row.
+        As for :func:`mend`.
     nats
         ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
     delta
@@ -240,9 +212,7 @@ def mend_over_all_pairs(
     ----------
     ``n^2 n_reports`` products for each U, usually about 12 in all; two U for each round of the mean.
     """
-    rough: NDArray[np.float64] = np.maximum(
-        matrix / matrix.sum(axis=1, keepdims=True), _ROUNDS.least_entry
-    )
+    rough: NDArray[np.float64] = np.maximum(matrix, _ROUNDS.least_entry)
     if first is not None:
         neighbors = _neighbors(first[0], (1 - delta) * first[1])
         for _ in range(_ROUNDS.first_along_edges):
