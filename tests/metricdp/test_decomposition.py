@@ -308,7 +308,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], match: 
 def test_a_part_without_a_space_is_refused() -> None:
     graph = Adjacency(2, np.array([[0, 1]]), np.array([1]), 0)
     with pytest.raises(InvalidProblemError, match="part: "):
-        Benders(1).solve(Part(np.eye(2), graph, Fraction(1), None), TIGHT)
+        Benders(1).solve(Part(np.eye(2), graph, Fraction(1)), TIGHT)
 
 
 def test_very_many_secrets_are_designed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,14 +133,14 @@ def test_small_optima_do_not_vanish_in_tolerances() -> None:
 
 def test_constraints_of_more_than_twenty_nats_are_left_out_and_the_bound_stays_valid() -> None:
     graph = Adjacency(3, [(0, 1), (1, 2)], [2, 30], 0)  # type: ignore[arg-type]
-    part = Part(1.0 - np.eye(3), graph, Fraction(1), np.arange(3))
+    part = Part(1.0 - np.eye(3), graph, Fraction(1))
     assert priced_edges(part).pairs.tolist() == [[0, 1]]
     closed = Kernel().solve(part, LIMITS)
     assert closed is not None
     assert closed.matrix is not None
     assert 0.2 < proven(part) <= (part.cost * closed.matrix).sum()
     # Nothing left at all: the bound is the loss without privacy.
-    far = Part(1.0 - np.eye(3), graph, Fraction(100), np.arange(3))
+    far = Part(1.0 - np.eye(3), graph, Fraction(100))
     assert not len(priced_edges(far))
     assert abs(proven(far)) < 1e-300
 

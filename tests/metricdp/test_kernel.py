@@ -122,14 +122,14 @@ def test_fewer_reports_than_secrets_are_not_its_business() -> None:
 
 def test_secrets_that_floats_cannot_tell_apart_make_it_decline() -> None:
     graph = Adjacency(3, [(0, 1), (1, 2)], [1, 1], 70)  # type: ignore[arg-type]
-    part = Part(1.0 - np.eye(3), graph, Fraction(1), np.arange(3))
+    part = Part(1.0 - np.eye(3), graph, Fraction(1))
     assert Kernel().solve(part, LIMITS) is None
 
 
 @pytest.mark.parametrize("nats", [300, 700, 750, 10_000])
 def test_probabilities_below_the_floats_are_positive_after_the_repair(nats: int) -> None:
     graph = Adjacency(3, [(0, 1), (1, 2)], [nats, nats], 0)  # type: ignore[arg-type]
-    part = Part(1.0 - np.eye(3), graph, Fraction(1), np.arange(3))
+    part = Part(1.0 - np.eye(3), graph, Fraction(1))
     found = solved(part)
     assert found.matrix is not None
     assert int(repair(found.matrix, graph, 1, cost=part.cost).channel.weights.min()) > 0

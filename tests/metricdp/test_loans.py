@@ -164,7 +164,7 @@ def test_a_short_reach_costs_little_with_zeros_in_the_prior(
 
 
 def test_a_bound_with_loans_is_below_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = steps._TUNING._replace(reach_nats=4.0, max_held_share=1.0)
+    short = steps._TUNING._replace(max_reach_nats=4.0, max_held_share=1.0)
     monkeypatch.setattr(steps, "_TUNING", short)
     problem = uneven(90, seed=5)
     claim = MetricDP(2, "km", "1.8")

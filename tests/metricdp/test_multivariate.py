@@ -91,7 +91,7 @@ def test_it_needs_euclidean_distances(metric: str) -> None:
 
 def test_a_part_made_by_hand_has_no_points() -> None:
     space = MetricSpace.grid(1, 2, cell=1, unit="km")
-    part = Part(np.ones((2, 2)), space.adjacency(), Fraction(1), None)
+    part = Part(np.ones((2, 2)), space.adjacency(), Fraction(1))
     assert MultivariateLaplace().solve(part, PartLimits()) is None
 
 

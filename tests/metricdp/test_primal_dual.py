@@ -213,7 +213,7 @@ def test_rounding_far_from_home_takes_nothing_of_the_bound(n: int, seed: int) ->
 
 def test_what_has_no_home_gets_the_cheapest() -> None:
     graph = pair()
-    part = Part(1.0 - np.eye(2), graph, Fraction(1), None)
+    part = Part(1.0 - np.eye(2), graph, Fraction(1))
     found = PrimalDual().solve(part, PartLimits(gap=1e-3))
     assert found is not None
     assert found.matrix is not None
@@ -222,9 +222,9 @@ def test_what_has_no_home_gets_the_cheapest() -> None:
 
 def test_it_does_not_apply_without_constraints_or_choice() -> None:
     graph = pair()
-    steep = Part(1.0 - np.eye(2), graph, Fraction(100), None)
+    steep = Part(1.0 - np.eye(2), graph, Fraction(100))
     assert PrimalDual().solve(steep, PartLimits()) is None
-    alone = Part(np.ones((2, 1)), graph, Fraction(1), None)
+    alone = Part(np.ones((2, 1)), graph, Fraction(1))
     assert PrimalDual().solve(alone, PartLimits()) is None
 
 

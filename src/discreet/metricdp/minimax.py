@@ -228,7 +228,7 @@ def _solve_program(
     answer.
     """
     first, costs = wholes[0], [one.cost for one in wholes]
-    part = Part(np.asarray(np.mean(costs, axis=0)), first.merged, first.epsilon, None)
+    part = Part(np.asarray(np.mean(costs, axis=0)), first.merged, first.epsilon)
     edges = priced_edges(part)
     rows = program_rows(part, edges)
     if rows > MAX_ROWS:

@@ -46,8 +46,6 @@ class Part:
         The stated constraints among the secrets of the part.
     epsilon
         Nats per unit of distance.
-    own
-        ``(n,)``: own report of each secret, all different; ``None`` if there is no such choice.
     plane
         ``(n, 2)`` and ``(n_reports, 2)`` coordinates of the secrets and of the reports in a plane, if distances are
         Euclidean in a plane or great circles (then the places are projected, see
@@ -66,7 +64,6 @@ class Part:
     cost: NDArray[np.float64]
     constraints: Adjacency
     epsilon: Fraction
-    own: NDArray[np.int64] | None
     plane: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     space: MetricSpace | None = None
     home: NDArray[np.int64] | None = None
@@ -127,13 +124,9 @@ class Part:
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """Index of the secret at which each report is located, ``(n_reports,)``: its owner, or its home."""
+        """Index of the secret at which each report is located, ``(n_reports,)``: its home."""
         # A secret of probability 0 has zero costs, so that a known home comes first.
-        places = self.cost.argmin(axis=0) if self.home is None else self.home.copy()
-        if self.own is not None:
-            places[self.own] = np.arange(self.n)
-        places.setflags(write=False)
-        return places
+        return self.cost.argmin(axis=0) if self.home is None else self.home
 
     @cached_property
     def stretch(self) -> float:
@@ -419,7 +412,6 @@ class WholeProblem:
             cost,
             alone,
             self.epsilon,
-            self._own(inside),
             self._plane(secrets),
             space if len(inside) == space.n else space.restrict(secrets),
             self._home(inside),
@@ -468,20 +460,6 @@ class WholeProblem:
         if space.metric == "haversine":
             return azimuthal(space.points)
         return space.points if space.metric in {"grid", "euclidean"} else None
-
-    def _own(self, inside: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return the own report of each class in `inside` ``(s,)``: the cheapest that names it, or the cheapest of all.
-
-        ``(s,)`` int64; ``None`` if two classes would have the same. ``O(s reports)``.
-        """
-        cost, secret = self.cost[inside], self._named(inside)
-        columns, own = np.flatnonzero(secret >= 0), np.full(len(inside), -1)
-        # In descending order of cost, so that the cheapest is written last.
-        order = np.argsort(-cost.sum(axis=0)[columns], kind="stable")
-        own[secret[columns[order]]] = columns[order]
-        if (own < 0).any():
-            own = cost.argmin(axis=1)
-        return None if len(np.unique(own)) < len(own) else own
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the matrix ``(classes, k)`` of all classes from those of the parts, ``(classes of the part, k)``.

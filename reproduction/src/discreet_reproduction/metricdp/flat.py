@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def flat_program(instance: MetricInstance) -> tuple[LinearProgram, float]:
     """Write the program down with all constraints, also implied ones; give what its costs were divided by."""
     problem, graph = instance.problem, instance.constraints
-    part = Part(problem.cost, graph, instance.guarantee().epsilon, None)
+    part = Part(problem.cost, graph, instance.guarantee().epsilon)
     edges = graph.subgraph(np.flatnonzero(part.nats(graph.lengths) <= LARGEST_EXPONENT))
     matrix, upper = constraint_matrix(part, edges)
     scale = float(problem.cost.max()) or 1.0

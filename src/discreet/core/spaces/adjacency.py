@@ -139,6 +139,16 @@ class Adjacency:
         return _components(self.n, self.pairs)
 
     @cached_property
+    def nearest(self) -> float:
+        """Mean over secrets of the length of the shortest edge, in stored units: 0 without edges of positive length."""
+        nearest, is_apart = np.full(self.n, np.inf), self.lengths > 0
+        for side in self.pairs[is_apart].T:
+            np.minimum.at(nearest, side, self.lengths[is_apart])
+        known = nearest[np.isfinite(nearest)]
+        # The mean, so that near duplicates, even if most secrets are, do not determine the scale of the others.
+        return float(known.mean()) if known.size else 0.0
+
+    @cached_property
     def isolated(self) -> NDArray[np.int64]:
         """Array of the secrets without an edge, ascending: nothing binds what is reported for them."""
         degree = np.bincount(self.pairs.ravel(), minlength=self.n)

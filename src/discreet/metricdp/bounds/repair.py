@@ -313,12 +313,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     """Return what all closures of a repair share: sparse graph of `binding`, lengths in nats, scale and limits."""
     per_unit = float(rate / 2**binding.scale_bits)
     nats = np.asarray(binding.lengths * per_unit, dtype=float)
-    nearest = np.full(binding.n, np.inf)
-    for side in binding.pairs.T:
-        np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
-    known = nearest[np.isfinite(nearest)]
-    # The mean, so that near duplicates, even if most secrets are, do not determine the scale of the others.
-    scale = float(known.mean()) if known.size else 1.0
+    scale = per_unit * binding.nearest or 1.0
     # Entries lie between the floor and 1, row sums between 1 and K: a longer edge has a nat of slack whatever happens.
     short = nats <= 2.0 - math.log(_MIN_ENTRY[limbs]) + math.log(n_reports)
     pairs, nats = binding.pairs[short], nats[short]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Kernel:
-    """The closed form of this module, if it is a channel. It needs an own report for each secret.
+    """The closed form of this module, if it is a channel. It needs a report at the place of each secret.
 
     Examples
     --------
@@ -55,34 +55,38 @@ class Kernel:
         Returns
         -------
         Candidate or None
-            ``None`` if the part has not one report for each secret, if T is singular, or if ``T^-1 1`` has a negative
+            ``None`` if a secret has no report at its place, if T is singular, or if ``T^-1 1`` has a negative
             entry.
 
         Complexity
         ----------
         ``O(n^3)``: 0.04 s for n = 1000.
         """
-        if part.own is None:
+        # In descending order of cost at the place, then in all, so that the cheapest of a place is written last.
+        at_place = part.cost[part.places, np.arange(part.n_reports)]
+        order = np.lexsort((-part.cost.sum(axis=0), -at_place))
+        own = np.full(part.n, -1)
+        own[part.places[order]] = order
+        if own.min() < 0:
             return None
-        decay = np.exp(-part.rate * part.paths)
-        own = part.cost[:, part.own]
+        decay, cost = np.exp(-part.rate * part.paths), part.cost[:, own]
         solutions = _solve_checked(
-            decay, np.stack([np.ones(part.n), (decay * own).sum(axis=0)], axis=1)
+            decay, np.stack([np.ones(part.n), (decay * cost).sum(axis=0)], axis=1)
         )
         if solutions is None or solutions[:, 0].min() < 0:
             return None
         scale, level = solutions[:, 0], solutions[:, 1]
-        spare = own - level[:, None]
+        spare = cost - level[:, None]
         np.fill_diagonal(spare, 0.0)
         matrix = np.zeros_like(part.cost)
-        matrix[:, part.own] = decay * scale
+        matrix[:, own] = decay * scale
         demands = np.zeros_like(part.cost)
-        demands[:, part.own] = np.maximum(spare, 0.0)
+        demands[:, own] = np.maximum(spare, 0.0)
         roots = np.full(part.n_reports, -1)
-        roots[part.own] = np.arange(part.n)
+        roots[own] = np.arange(part.n)
         prices = route_demands(demands, roots, part.paths, part.constraints, part.epsilon)
         # A report without an owner, as of another component, must cost each secret at least its price.
-        excess = np.delete(part.cost, part.own, axis=1) - level[:, None]
+        excess = np.delete(part.cost, own, axis=1) - level[:, None]
         best = min(spare.min(), excess.min(initial=0.0)) >= 0
         shown = f"its test of optimality {'succeeds' if best else 'fails'}"
         return Candidate("kernel", matrix, prices, f"The closed form is a channel; {shown}.")

@@ -78,11 +78,11 @@ class MultivariateLaplace:
         ``n_reports`` operations for each secret, each direction and each cell on the ray.
         """
         space = part.space
-        if space is None or space.points is None or part.home is None:
+        if space is None or space.points is None:
             return None
         if space.metric not in {"euclidean", "grid"}:
             return None
-        words = space.points[part.home]
+        words = space.points[part.places]
         rays = _directions(space.points.shape[1], self.directions)
         matrix = np.stack(
             [_cell_masses(words - secret, rays, float(part.epsilon)) for secret in space.points]

@@ -53,17 +53,13 @@ class _Tuning(NamedTuple):
     steps_before_first_look: float = 110.0
     """Steps before the first evaluation for 1,000 secrets, as the root of their number."""
 
-    max_rare_cost: float = 0.01
-    max_rare_secrets: float = 0.02
-    """Largest mean cost of a rare secret, as a share of the median one; share of rare secrets beyond which the reach on
-    a spanner is that in general: 1,000 junctions, a third of probability 0, half a nat, had a gap of 3.1 % after
-    60 CPU seconds within 7 nats, and of 1.4 % within 10.5; December 2026."""
-
-    reach_nats: float = 10.5
-    spanner_reach_nats: float = 7.0
-    """Nats from reports to the secrets of their tile, in general and on a spanner. Of 2,000 junctions the bound was
-    .825 with 7 nats and .775 with 4; 484 places of five families, half a nat to 4, took .7 of the time to 1 % with 10.5
-    of that with all secrets, and .67 with 7; December 2026."""
+    reach_nats: float = 7.0
+    max_reach_nats: float = 10.5
+    rare_share: float = 0.02
+    """Nats from reports to the secrets of their tile beyond those between nearest secrets, and those by which the
+    costs of this share of rare secrets are below the median; limit on their sum. Of 2,000 junctions the bound was .825
+    with 7 nats and .775 with 4. Of 1,000, a third of probability 0, half a nat, the gap was 3.1 % after 60 CPU seconds
+    within 7 nats, and 1.4 % within 10.5; December 2026."""
 
     max_held_share: float = 0.1
     """Share of all multipliers up to which tiles have that reach where few constraints bind; beyond it they have all
@@ -108,10 +104,10 @@ class _Tuning(NamedTuple):
     max_secrets_for_remap: int = 3000
     """Secrets up to which reports are renamed to measure the loss of a channel: 5,041 take 10 CPU seconds."""
 
-    max_delta: float = 2e-4
-    max_delta_over_all: float = 1e-3
-    """Limits on the share of epsilon that mending reserves for row sums other than 1, along edges and over all
-    pairs."""
+    max_delta: float = 1e-3
+    """Limit on the share of epsilon that mending reserves for row sums other than 1, at most a nat between nearest
+    secrets; beyond it that share of a nat, since so much of the loss is added. 225 hexagons, four nats, never reached
+    1 % with .001 of epsilon, and after 2 CPU seconds with a quarter of it; December 2026."""
 
     overtime_seconds: float = 1.0
     overtime_share: float = 0.03
@@ -218,7 +214,9 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
     """
     graph, rate = priceable(edges, part.epsilon), part.rate
     costs: OrderedProgram | HubProgram = near
-    stars, dense, reach = False, is_dense(graph), _TUNING.reach_nats
+    stars, dense = False, is_dense(graph)
+    reach = _TUNING.reach_nats + max(rate * graph.nearest, _nats_to_rare(near.cost))
+    reach = min(reach, _TUNING.max_reach_nats)
     if dense:
         stars = not has_sparse_spanner(near.lengths)
         # Prices of a tree become prices of any pairs.
@@ -227,7 +225,6 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
             costs, graph, stars, reach = hubs, hubs.graph, False, math.inf
         elif not stars:
             graph = spanner_for_steps(graph)
-            reach = reach if _has_rare_secrets(near.cost) else _TUNING.spanner_reach_nats
         elif part.all_pairs and (middle := with_middle(near, graph, rate)) is not None:
             costs, graph = middle, middle.graph
     cost = near.cost
@@ -247,11 +244,10 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
     )
 
 
-def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
-    """Return whether many secrets are rare, so that reports outside of their tiles cost little."""
-    rows = cost.mean(axis=1)
-    rare = rows < _TUNING.max_rare_cost * float(np.median(rows))
-    return float(rare.mean()) > _TUNING.max_rare_secrets
+def _nats_to_rare(cost: NDArray[np.float64]) -> float:
+    """Return the logarithm of the ratio of a typical to a rare secret's mean cost; infinite if that is 0."""
+    rare, typical = np.quantile(cost.mean(axis=1), [_TUNING.rare_share, 0.5]).tolist()
+    return math.log(typical / rare) if rare > 0 else math.inf
 
 
 class _Run:
@@ -268,8 +264,7 @@ class _Run:
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = start + seconds
         self.end = self.stop + _TUNING.overtime_seconds + _TUNING.overtime_share * seconds
-        home = part.cost.argmin(axis=0) if part.home is None else part.home
-        self.near = near = OrderedProgram.of(part.cost, part.paths, home)
+        self.near = near = OrderedProgram.of(part.cost, part.paths, part.places)
         edges = near.renumber(part.binding)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
         self.over_all_pairs = is_dense(edges)
@@ -475,8 +470,10 @@ class _Run:
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         near, threads = self.near, self.limits.threads
+        delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-7) / max(
+            1.0, self.plan.rate * self.edges.nearest
+        )
         if self.over_all_pairs:
-            delta = min(_TUNING.max_delta_over_all, 0.1 * self.limits.gap + 1e-7)
             merged = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=float)
             first = None if self.plan.stars or self.plan.hubs else (self.edges, self.nats)
@@ -488,7 +485,6 @@ class _Run:
             table, _ = rename_columns(private, cost)
             upper = float((cost * table).sum())
         else:
-            delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-9)
             table = mend(
                 matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
             )
