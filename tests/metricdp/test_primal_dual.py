@@ -28,7 +28,7 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
-from discreet.metricdp.primal_dual.mend import mend, mend_over_all_pairs, raise_columns
+from discreet.metricdp.primal_dual.mend import AlongEdges, OverAllPairs, mend
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 from made_places import made_places
@@ -419,7 +419,7 @@ def test_mending_leaves_ratios_and_sums_as_promised() -> None:
     good = np.exp(-0.5 * part.nats(part.paths))
     rough = good / good.sum(axis=1, keepdims=True) * rng.uniform(0.5, 1.5, good.shape)
     rough[0, 8] = 0.0
-    table = mend(rough, part.binding, nats, 1e-3)
+    table = mend(rough, AlongEdges(part.binding, nats), 1e-3)
     i, j = part.binding.pairs.T
     logs = np.log(table)
     assert table.sum(axis=1) == pytest.approx(1.0)
@@ -435,7 +435,7 @@ def test_mending_all_pairs_keeps_them_but_for_sums(delta: float) -> None:
     good = np.exp(-0.5 * nats)
     rough = good / good.sum(axis=1, keepdims=True) * rng.uniform(0.2, 5, good.shape)
     rough[0, 8] = 0.0
-    table = mend_over_all_pairs(rough, nats, delta)
+    table = mend(rough, OverAllPairs(nats), delta)
     logs = np.log(table)
     apart = np.abs(logs[:, None] - logs).max(axis=2)
     assert table.sum(axis=1) == pytest.approx(1.0)
@@ -539,6 +539,7 @@ def test_one_round_keeps_what_is_private_and_raises_what_is_not() -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
     nats = part.nats(part.binding.lengths)
     equal = np.full((9, 9), 1 / 9)
-    assert raise_columns(equal.copy(), part.binding, nats) == pytest.approx(equal)
-    raised = raise_columns(np.eye(9), part.binding, nats)
+    edges = AlongEdges(part.binding, nats)
+    assert edges.estimate(equal) == pytest.approx(equal)
+    raised = edges.estimate(np.eye(9))
     assert raised == pytest.approx(np.exp(-part.nats(part.paths)))

@@ -21,7 +21,7 @@ from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual.arcs import ArcTile
 from discreet.metricdp.primal_dual.iterate import LEAST_ENTRY, LEAST_PRICE
-from discreet.metricdp.primal_dual.mend import mend
+from discreet.metricdp.primal_dual.mend import AlongEdges
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate
 from few import few_of
@@ -223,9 +223,9 @@ def test_a_row_of_zeros_gets_what_its_neighbors_require() -> None:
     ends, lengths = np.array([[0, 1], [1, 2]], dtype=np.int32), np.array([1, 1])
     edges = Adjacency(3, ends, lengths, scale_bits=0)
     matrix = np.array([[0.8, 0.2], [0.0, 0.0], [0.2, 0.8]])
-    mended = mend(matrix, edges, np.array([1.0, 1.0]), 1e-6)
-    assert mended[[0, 2]] == pytest.approx(matrix[[0, 2]])
-    assert mended[1] == pytest.approx(np.array([0.5, 0.5]))
+    raised = AlongEdges(edges, np.array([1.0, 1.0])).estimate(matrix)
+    assert raised[[0, 2]] == pytest.approx(matrix[[0, 2]])
+    assert raised[1] == pytest.approx(np.exp(-1) * np.array([0.8, 0.8]))
 
 
 def far_apart(n: int = 48, dimensions: int = 12) -> Problem:

@@ -24,10 +24,10 @@ from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.hubs import HubProgram, with_hubs, with_middle
 from discreet.metricdp.primal_dual.iterate import follows_distance, steps_before_new_units
 from discreet.metricdp.primal_dual.mend import (
+    AlongEdges,
+    OverAllPairs,
     mend,
-    mend_over_all_pairs,
     merge_reports,
-    raise_columns,
 )
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.seeds import (
@@ -61,14 +61,16 @@ class _Tuning(NamedTuple):
     with 7 nats and .775 with 4. Of 1,000, a third of probability 0, half a nat, the gap was 3.1 % after 60 CPU seconds
     within 7 nats, and 1.4 % within 10.5; December 2026."""
 
-    max_held_share: float = 0.1
+    max_held_share: float = 0.5
     """Share of all multipliers up to which tiles have that reach where few constraints bind; beyond it they have all
-    secrets. If paths are much longer than distances, cheap reports lie beyond the reach: 1,000 uniform points within
-    two and a half spacings, half a nat, had a gap of 2.6 % after 20 CPU seconds, and of .8 % after 5 with all
-    secrets."""
+    secrets, since cheap reports lie beyond the reach if paths are much longer than distances. With a tenth a grid of
+    5,041, half a nat, pairs within two cells, had a gap of 14 % after 119 CPU seconds, with half of 1.2 % after 99;
+    December 2026."""
 
-    min_gap_for_reach: float = 5e-3
-    """Relative gap below which tiles have all secrets, since the constraints beyond the reach may matter."""
+    small_gap: float = 5e-3
+    """Relative gap below which tiles have all secrets, and spanners twice the edges, since what is left out may matter:
+    225 random points, half a nat, had a gap of .12 % after 36 CPU seconds with 20 edges each, and .08 % after 15 with
+    40; 400 places took 1.13 times the time to 1 % with 30; December 2026."""
 
     mending_steps: int = 36
     """Time of mending along edges and of evaluating the bound, in steps."""
@@ -224,13 +226,13 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
         if hubs is not None:
             costs, graph, stars, reach = hubs, hubs.graph, False, math.inf
         elif not stars:
-            graph = spanner_for_steps(graph)
+            graph = spanner_for_steps(graph, finer=gap < _TUNING.small_gap)
         elif part.all_pairs and (middle := with_middle(near, graph, rate)) is not None:
             costs, graph = middle, middle.graph
     cost = near.cost
     away = part.nats(near.lengths[:, near.homes])
     decays = follows_distance(cost / (float(cost.max()) or 1.0), away)
-    if not decays or gap < _TUNING.min_gap_for_reach:
+    if not decays or gap < _TUNING.small_gap:
         reach = math.inf
     return Plan(
         costs,
@@ -275,8 +277,8 @@ class _Run:
         self.least_price = BOUND_TUNING.least_price
         if not plan.stars:
             self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
-        self.edges = plan.graph if self.over_all_pairs else edges
-        self.nats = part.nats(self.edges.lengths)
+        edges = plan.graph if self.over_all_pairs else edges
+        self.along_edges = AlongEdges(edges, part.nats(edges.lengths), limits.threads)
         self.mending_factor, self.polishing_share, self.gap_share = (
             _TUNING.mending_factor,
             _TUNING.polishing_share,
@@ -371,12 +373,8 @@ class _Run:
         loss = float(near.losses(matrix).sum())
         # Steps can mend violations of the constraints that they have, and no others.
         own = self.plan.losses()
-        # If the raised channel is what is mended, it takes the place of the iterate.
-        raised = self._raise_iterate(matrix if self.over_all_pairs else matrix.copy())
-        added = max(float(near.losses(raised).sum()) - loss, 0.0)
-        if self.over_all_pairs:
-            matrix = raised
-        del raised
+        matrix = self._raise_iterate(matrix)
+        added = max(float(near.losses(matrix).sum()) - loss, 0.0)
         state.balance(own[1] - own[0], state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
@@ -443,15 +441,13 @@ class _Run:
     def _raise_iterate(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the iterate ``(n, k)`` after one round of raising; with stars, add constraints that it violates.
 
-        `matrix` is overwritten. A round costs the constraints times the reports.
+        A round costs the constraints times the reports.
         """
         if self.plan.stars:
             raised = self.plan.grow(self.state, self.pool)
         else:
             hubs = np.zeros((self.plan.hubs, matrix.shape[1]))
-            table = np.concatenate([matrix, hubs]) if len(hubs) else matrix
-            raise_columns(table, self.edges, self.nats, threads=self.limits.threads)
-            raised = table[: len(matrix)]
+            raised = self.along_edges.estimate(np.concatenate([matrix, hubs]))[: len(matrix)]
         raised /= np.maximum(raised.sum(axis=1, keepdims=True), _LEAST_SUM)
         return raised
 
@@ -469,25 +465,21 @@ class _Run:
 
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
-        near, threads = self.near, self.limits.threads
-        delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-7) / max(
-            1.0, self.plan.rate * self.edges.nearest
-        )
+        near, edges = self.near, self.along_edges
+        nearest = self.plan.rate * edges.edges.nearest
+        delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-7) / max(1.0, nearest)
         if self.over_all_pairs:
-            merged = self._merge_reports(matrix)
+            matrix = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=float)
-            first = None if self.plan.stars or self.plan.hubs else (self.edges, self.nats)
-            private = mend_over_all_pairs(
-                merged, nats, delta, first=first, threads=threads, is_late=self._is_late
-            )
-            del nats, merged
+            first = None if self.plan.stars or self.plan.hubs else edges
+            pairs = OverAllPairs(nats, self.limits.threads)
+            private = mend(matrix, pairs, delta, first=first, is_late=self._is_late)
+            del nats, pairs, matrix
             cost = near.cost
             table, _ = rename_columns(private, cost)
             upper = float((cost * table).sum())
         else:
-            table = mend(
-                matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
-            )
+            table = mend(matrix, edges, delta, is_late=self._is_late)
             cost = near.cost
             few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())

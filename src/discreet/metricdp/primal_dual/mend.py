@@ -28,7 +28,8 @@ Proposes; checked by the repair.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -46,12 +47,8 @@ if TYPE_CHECKING:
 class _Rounds(NamedTuple):
     """Rounds of mending: their limits and their powers."""
 
-    raising: int = 20
-    max_of_mean: int = 80
-    """Number of rounds of U, and limit on the rounds of the geometric mean."""
-
     sweeps: int = 2
-    """Sweeps over the edges in a round before sums fit: one in each direction."""
+    """Sweeps over the edges where an estimate is enough: one in each direction."""
 
     min_for_forecast: int = 4
     max_forecast: int = 8
@@ -63,18 +60,15 @@ class _Rounds(NamedTuple):
     """Rounds along edges before those over all pairs, of which they save a third: on a spanner of 20,000 edges of 2,000
     junctions 18 closures were left of 23, of 1,000 junctions 8 of 15; November 2026."""
 
-    at_first_delta: int = 16
-    max_over_all: int = 24
-    """Rounds of one kind over all pairs after which the next kind comes, or delta is doubled in each round of the last;
+    at_first_delta: int = 64
+    most: int = 72
+    """Rounds of one kind after which the next kind comes, or delta is doubled in each round of the last;
     limit on those."""
 
     row_sum_power: float = 1.7
     """Power of the sums by which rows are divided between rounds over all pairs: with 1, differences of sums were 1.34
     times their room after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after
     18."""
-
-    mean_row_sum_power: float = 1.5
-    """The same between rounds of the mean: the two cities above took 13 of them with 1, 8 with 1.5, November 2026."""
 
     zero_replacement: float = 1e-100
     """Replacement of a zero, which U raises; its inverse is a float."""
@@ -88,120 +82,107 @@ class _Rounds(NamedTuple):
 _ROUNDS = _Rounds()
 
 
+@final
+@dataclass(eq=False)
+class AlongEdges:
+    """U by sweeps along edges.
+
+    Parameters
+    ----------
+    edges, nats
+        The constraints, and ``(m,)`` their lengths.
+    threads
+        Number of threads; the result does not depend on it.
+    """
+
+    edges: Adjacency
+    nats: NDArray[np.float64]
+    threads: int = 1
+
+    def close(
+        self, table: NDArray[np.floating], delta: float = 0.0, *, max_sweeps: int = ALL_SWEEPS
+    ) -> NDArray[np.float64]:
+        """Return U of a positive `table` ``(n, k)``, with lengths less their share `delta`: a sort, and sweeps.
+
+        A sweep costs edges times reports; after `max_sweeps` columns are left as they are.
+        """
+        above, (start, ends, ids) = (
+            table.astype(float),
+            compress_rows(self.edges.pairs, self.edges.n),
+        )
+        factor = np.exp((delta - 1) * self.nats)[ids]
+        close_columns(above, start, ends, factor, threads=self.threads, max_sweeps=max_sweeps)
+        return above
+
+    def estimate(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return about U of a `matrix` ``(n, k)``, whose rows may be zero, by a few sweeps.
+
+        Once rows are divided by their sums, its loss is close to that of the mended matrix, in a twentieth of the time.
+        """
+        positive = np.maximum(matrix, _ROUNDS.zero_replacement)
+        return self.close(positive, max_sweeps=_ROUNDS.sweeps)
+
+    def excess(self, logs: NDArray[np.float64]) -> float:
+        """Return the largest difference of two `logs` ``(n,)`` along an edge, in units of its nats."""
+        i, j = self.edges.pairs.T
+        return float((np.abs(logs[i] - logs[j]) / self.nats).max(initial=0.0))
+
+
+@final
+@dataclass(eq=False)
+class OverAllPairs:
+    """U as a product of matrices with maxima for sums.
+
+    Parameters
+    ----------
+    nats
+        ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
+    threads
+        Number of threads; the result does not depend on it.
+    """
+
+    nats: NDArray[np.float64]
+    threads: int = 1
+
+    def close(self, table: NDArray[np.floating], delta: float) -> NDArray[np.floating]:
+        """Return U of a `table` ``(n, k)``, in its precision: ``n^2 k`` products, and ``n^2`` exponentials."""
+        factor, above = np.exp(self.nats * (delta - 1)), np.empty_like(table)
+        factor[self.nats > _ROUNDS.nats_in_single] = 0.0
+        close_over_all_pairs(table, factor.astype(table.dtype), above, threads=self.threads)
+        return above
+
+    def excess(self, logs: NDArray[np.float64]) -> float:
+        """Return the largest difference of two `logs` ``(n,)`` of different places, in units of the pair's nats."""
+        excess = 0.0
+        for log, row in zip(logs, self.nats, strict=True):
+            apart = np.abs(logs - log)
+            ratios = np.divide(apart, row, out=np.zeros_like(apart), where=row > 0)
+            excess = max(excess, float(ratios.max()))
+        return excess
+
+
 def mend(
     matrix: NDArray[np.float64],
-    edges: Adjacency,
-    nats: NDArray[np.float64],
+    closure: AlongEdges | OverAllPairs,
     delta: float,
     *,
-    threads: int = 1,
+    first: AlongEdges | None = None,
     is_late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
     """Return a matrix close to an iterate with rows of sum 1 and columns that violate ratios by about ``delta``.
 
-    Rows sum to 1 in the result. A round costs a few sweeps of edges times reports, twice that for each round of the
-    mean.
-
     Parameters
     ----------
     matrix
-        ``(n, n_reports)`` non-negative; rows sum to 1, or are zero until they are raised.
-    edges, nats
-        The constraints and their lengths.
+        ``(n, n_reports)`` non-negative; rows sum to about 1.
+    closure
+        U, of all constraints; over all pairs in single precision as long as that is enough.
     delta
-        Share of the nats for the differences of row sums.
-    threads
-        Number of threads; the result does not depend on it.
+        Share of the nats for the differences of row sums; doubled where rounds do not end.
+    first
+        Edges that imply most of all constraints: a few rounds along them come first.
     is_late
         Called after each round; once it returns true, this round is the last, and sums may differ by more.
-
-    Returns
-    -------
-    ndarray
-        ``(n, n_reports)``.
-    """
-    i, j = edges.pairs.T
-    start, ends, factor = _neighbors(edges, (1 - delta) * nats)
-    table: NDArray[np.float64] = np.maximum(matrix, _ROUNDS.zero_replacement)
-    exact = False
-    for round_number in range(_ROUNDS.raising + _ROUNDS.max_of_mean):
-        # Until sums fit, a few sweeps are enough, since the next rounds close the rest.
-        exact |= round_number == _ROUNDS.raising + _ROUNDS.max_of_mean - 1
-        sweeps = ALL_SWEEPS if exact else _ROUNDS.sweeps
-        above = table.copy()
-        close_columns(above, start, ends, factor, threads=threads, max_sweeps=sweeps)
-        if round_number < _ROUNDS.raising:
-            table = above
-        else:
-            below = 1.0 / table
-            close_columns(below, start, ends, factor, threads=threads, max_sweeps=sweeps)
-            table = np.sqrt(above / below)
-        sums = table.sum(axis=1)
-        logs = np.log(sums)
-        table /= sums[:, None]
-        sums_fit = bool((np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all())
-        if (sums_fit and exact) or is_late():
-            break
-        exact = sums_fit
-    return table
-
-
-def raise_columns(
-    matrix: NDArray[np.float64],
-    edges: Adjacency,
-    nats: NDArray[np.float64],
-    *,
-    threads: int = 1,
-) -> NDArray[np.float64]:
-    """Raise columns, in place, by a few sweeps of U until they nearly keep their ratios; row sums grow.
-
-    Parameters
-    ----------
-    matrix, edges, nats, threads
-        As for :func:`mend`; rows may be zero.
-
-    Returns
-    -------
-    ndarray
-        The matrix, positive. Once rows are divided by their sums, its loss is close to that of the mended one, in a
-        twentieth of the time.
-    """
-    np.maximum(matrix, _ROUNDS.zero_replacement, out=matrix)
-    close_columns(matrix, *_neighbors(edges, nats), threads=threads, max_sweeps=_ROUNDS.sweeps)
-    return matrix
-
-
-def _neighbors(
-    edges: Adjacency, nats: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return edges in compressed rows: first position of each secret, other ends, and ``e^-nats``; a sort."""
-    start, ends, ids = compress_rows(edges.pairs, edges.n)
-    return start, ends, np.exp(-nats)[ids]
-
-
-def mend_over_all_pairs(
-    matrix: NDArray[np.float64],
-    nats: NDArray[np.float64],
-    delta: float,
-    *,
-    first: tuple[Adjacency, NDArray[np.float64]] | None = None,
-    threads: int = 1,
-    is_late: Callable[[], bool] = lambda: False,
-) -> NDArray[np.float64]:
-    """Return a matrix as :func:`mend` does, for the constraints of all pairs of secrets.
-
-    Parameters
-    ----------
-    matrix
-        As for :func:`mend`.
-    nats
-        ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
-    delta
-        As for :func:`mend`.
-    first
-        Edges that imply most of all constraints, and their nats: a few rounds along them come first.
-    threads, is_late
-        As for :func:`mend`.
 
     Returns
     -------
@@ -210,27 +191,24 @@ def mend_over_all_pairs(
 
     Complexity
     ----------
-    ``n^2 n_reports`` products for each U, usually about 12 in all; two U for each round of the mean.
+    A closure for each round of U, usually about 12 in all; two for each round of the mean.
     """
-    rough: NDArray[np.float64] = np.maximum(matrix, _ROUNDS.least_entry)
+    power, least, excess = _ROUNDS.row_sum_power, _ROUNDS.least_entry, list[float]()
+    table: NDArray[np.floating] = np.maximum(matrix, least)
     if first is not None:
-        neighbors = _neighbors(first[0], (1 - delta) * first[1])
         for _ in range(_ROUNDS.first_along_edges):
-            close_columns(rough, *neighbors, threads=threads, max_sweeps=_ROUNDS.sweeps)
-            rough /= rough.sum(axis=1, keepdims=True) ** _ROUNDS.row_sum_power
-    precision: type[np.floating] = np.float32
-    table: NDArray[np.floating] = rough.astype(precision)
-    del rough
-    factor, above, excess = _decay(nats, delta, precision), np.empty_like(table), []
+            table = first.close(table, delta, max_sweeps=_ROUNDS.sweeps)
+            table /= table.sum(axis=1, keepdims=True) ** power
+    precision: type[np.floating] = np.float32 if isinstance(closure, OverAllPairs) else np.float64
     is_mean = False
     rounds = 0
     while True:
         rounds += 1
-        table = np.maximum(table, _ROUNDS.least_entry, dtype=precision)
-        close_over_all_pairs(table, factor, above, threads=threads)
+        table = np.maximum(table, least, dtype=precision)
+        above = closure.close(table, delta)
         sums = above.sum(axis=1, keepdims=True, dtype=float)
-        excess.append(_largest_excess(np.log(sums[:, 0]), nats, 0.9 * delta))
-        if excess[-1] <= 1 or rounds == _ROUNDS.max_over_all or is_late():
+        excess.append(closure.excess(np.log(sums[:, 0])) / (0.9 * delta))
+        if excess[-1] <= 1 or rounds == _ROUNDS.most or is_late():
             break
         if not is_mean and (rounds == _ROUNDS.at_first_delta or _is_slow(excess)):
             is_mean = True
@@ -239,41 +217,14 @@ def mend_over_all_pairs(
             # What exceeds the room of secrets that are very near may be the rounding of sums.
             precision = np.float64
             rounds = 0
-            factor = _decay(nats, delta, precision)
-            above = above.astype(precision)
         elif rounds >= _ROUNDS.at_first_delta:
             delta = min(2 * delta, 0.5)
-            factor = _decay(nats, delta, precision)
         if is_mean:
-            below = np.empty_like(above)
-            close_over_all_pairs(1 / table.astype(precision), factor, below, threads=threads)
-            table = np.sqrt(above / below)
-            table /= table.sum(axis=1, keepdims=True) ** _ROUNDS.mean_row_sum_power
+            table = np.sqrt(above / closure.close(1 / table.astype(precision), delta))
+            table /= table.sum(axis=1, keepdims=True)
         else:
-            table = above / sums**_ROUNDS.row_sum_power
+            table = above / sums**power
     return np.asarray(above / sums, dtype=float)
-
-
-def _decay(
-    nats: NDArray[np.float64], delta: float, precision: type[np.floating]
-) -> NDArray[np.floating]:
-    """Return ``e^-nats``, each length less its share `delta`, in a `precision`; 0 for what moves no least entry."""
-    decay = np.exp(nats * -(1 - delta))
-    decay[nats > _ROUNDS.nats_in_single] = 0.0
-    return decay.astype(precision, copy=False)
-
-
-def _largest_excess(logs: NDArray[np.float64], nats: NDArray[np.float64], share: float) -> float:
-    """Return the largest difference of two logarithms of row sums, in units of a `share` of the pair's `nats`.
-
-    Pairs at distance 0 are left out. `logs` is ``(n,)``, `nats` ``(n, n)``. ``O(n^2)``, row by row.
-    """
-    excess = 0.0
-    for log, row in zip(logs, nats, strict=True):
-        apart = np.abs(logs - log)
-        ratios = np.divide(apart, row, out=np.zeros_like(apart), where=row > 0)
-        excess = max(excess, float(ratios.max()))
-    return excess / share
 
 
 def _is_slow(excess: list[float]) -> bool:

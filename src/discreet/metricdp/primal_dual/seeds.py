@@ -87,15 +87,17 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     return bool(in_spanner.sum() <= limit)
 
 
-def spanner_for_steps(edges: Adjacency) -> Adjacency:
+def spanner_for_steps(edges: Adjacency, *, finer: bool = False) -> Adjacency:
     """Return the greedy spanner of least dilation with at most 20 edges for each secret and 20,000 in all, or of 1.1.
+
+    `finer` allows 40 edges for each secret.
 
     Complexity
     ----------
     One to four passes over the sorted constraints, each with ``O(n^2)`` for an added edge at most; distances of all
     pairs in memory.
     """
-    limit = min(_TUNING.edges_per_secret * edges.n, _TUNING.edges_of_spanner)
+    limit = min(_TUNING.edges_per_secret * edges.n * (1 + finer), _TUNING.edges_of_spanner)
     mark = _greedy_spanners(edges.n, edges.pairs, edges.lengths)
     at = middle = len(_FINE_DILATIONS) // 2
     chosen = mark(_FINE_DILATIONS[at], limit)
@@ -104,10 +106,10 @@ def spanner_for_steps(edges: Adjacency) -> Adjacency:
         chosen = mark(_FINE_DILATIONS[at], limit)
     while 0 < at <= middle and chosen.sum() < _TUNING.share_for_finer * limit:
         at -= 1
-        finer = mark(_FINE_DILATIONS[at], limit)
-        if finer.sum() > limit:
+        shorter = mark(_FINE_DILATIONS[at], limit)
+        if shorter.sum() > limit:
             break
-        chosen = finer
+        chosen = shorter
     if chosen.sum() > limit:
         chosen = mark(_TUNING.sparse_dilation, len(edges))
     return edges.subgraph(np.flatnonzero(chosen))

@@ -31,7 +31,7 @@ from discreet.metricdp.primal_dual.iterate import (
     new_units,
     to_blocks,
 )
-from discreet.metricdp.primal_dual.mend import raise_columns
+from discreet.metricdp.primal_dual.mend import AlongEdges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ class Tile(TileState):
 
     def raised(self) -> NDArray[np.float64]:
         """Return the channel of the iterate after one round of raising along its constraints, ``(n, k)``. Linear."""
-        return raise_columns(self.matrix(), self.edges, -np.log(self.shrink))
+        return AlongEdges(self.edges, -np.log(self.shrink)).estimate(self.matrix())
 
     def change_units(self) -> None:
         """Derive units from the channel of the iterate, and convert all variables and multipliers to them, in place.
