@@ -13,9 +13,9 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.kernels import primal_dual as kernels
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual.order import order_by_nearness
+from discreet.metricdp.primal_dual.tiles import Tile
 from few import few_of
 from made_places import FAMILIES, PRIORS, made_places
 
@@ -95,15 +95,15 @@ def test_a_wrong_multiplier_is_noticed_by_bound_or_verifier(
     """One price of a broken list is a thousand times too high, and another belongs to no constraint."""
     problem, guarantee = stated("uniform", 2, 0.7)
     good = design(problem, guarantee, method=PrimalDual(), gap=0.03)
-    plain = kernels.list_prices
+    plain = Tile.prices
 
-    def broken(*arguments: Any) -> int:
-        found = plain(*arguments)
-        if found:
-            arguments[-1][0] = 1000 * arguments[-1][:found].max()
-        return found
+    def broken(tile: Tile, least: float) -> Multipliers:
+        found = plain(tile, least)
+        value = found.value.copy()
+        value[:1] = 1000 * value.max(initial=0.0)
+        return Multipliers(found.report, found.source, found.target, value)
 
-    monkeypatch.setattr(kernels, "list_prices", broken)
+    monkeypatch.setattr(Tile, "prices", broken)
     made = design(problem, guarantee, method=PrimalDual(iterations=600), gap=0.03, throw=False)
     assert verify(made, optimality=True).passed
     assert made.lower is not None

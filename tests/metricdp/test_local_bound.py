@@ -205,7 +205,7 @@ def test_nothing_constrained_is_bounded_by_nothing_lost() -> None:
     space = MetricSpace.from_points([[0.0], [5.0]], unit="km")
     apart = local_bound(ImplicitCosts(space, "distance"), space.adjacency(1), Fraction(1))
     assert apart.lower == pytest.approx(0.0)
-    assert apart.tiles == 0
+    assert apart.multipliers == 0
 
 
 def test_secrets_at_one_place_are_bounded() -> None:

@@ -6,7 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +28,10 @@ from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
+from discreet.metricdp.primal_dual.iterate import from_blocks
 from discreet.metricdp.primal_dual.mend import AlongEdges, OverAllPairs, mend
 from discreet.metricdp.primal_dual.order import OrderedProgram
-from discreet.metricdp.primal_dual.tiles import TiledIterate
+from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate
 from made_places import made_places
 
 if TYPE_CHECKING:
@@ -457,33 +458,33 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
 
 def test_the_sign_of_a_multiplier_says_which_direction_it_prices() -> None:
     rng = np.random.default_rng(8)
-    n, n_reports = 4, 33
+    n = 4
     ends = np.array([[0, 1], [1, 2], [2, 3], [0, 3]], dtype=np.int32)
     shrink = np.exp(-rng.uniform(0.1, 2, 4))
     L = rng.uniform(-1, 1, (3, 4, 16)).astype(np.float32)
     S = rng.uniform(0.5, 1, (3, n, 16)).astype(np.float32)
-    table = np.zeros((n, n_reports))
-    R = np.asarray(1 / S, dtype=np.float32)
-    _kernels.flows(L, R, ends, shrink, table)
+    flows, R = np.zeros(S.shape), np.asarray(1 / S, dtype=np.float32)
+    _kernels.sum_prices(L, R.astype(float), ends, shrink, flows)
+    table = from_blocks(flows, 48)
     plain, listed = np.zeros((2, n, 48))
     for b, e, v in np.ndindex(3, 4, 16):
         i, j = ends[e] if L[b, e, v] > 0 else ends[e, ::-1]
         paid = abs(L[b, e, v]) / S[b, j, v]
         plain[i, 16 * b + v] += shrink[e] * paid
         plain[j, 16 * b + v] -= paid
-    assert table == pytest.approx(plain[:, :n_reports], abs=1e-6)
-    columns, prices = np.empty((3, 192), dtype=np.int32), np.empty(192)
-    count = _kernels.list_prices(
-        L, R, ends, shrink, 0.0, 2.0, columns[0], columns[1], columns[2], prices
+    assert table == pytest.approx(plain, abs=1e-6)
+    tile: Any = SimpleNamespace(
+        best_multipliers=L, R=R, edges=SimpleNamespace(pairs=ends), shrink=shrink, unit=2.0
     )
-    assert count == L.size
-    pairs = zip(*columns[:, :count].tolist(), (prices[:count] / 2).tolist(), strict=True)
+    found = Tile.prices(tile, 0.0)
+    assert len(found) == L.size
+    pairs = zip(*(column.tolist() for column in found.scaled(0.5).columns), strict=True)
     lengths = {frozenset(pair): a for pair, a in zip(ends.tolist(), shrink.tolist(), strict=True)}
     for report, source, target, price in pairs:
         assert price > 0
         listed[source, report] += price
         listed[target, report] -= price / lengths[frozenset((source, target))]
-    assert table == pytest.approx(listed[:, :n_reports])
+    assert table == pytest.approx(listed)
 
 
 def test_a_step_moves_only_the_direction_that_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,8 +134,6 @@ class LocalBound:
         Number of steps.
     reach
         Nats from a report to the farthest secrets whose constraints may have a price for it.
-    tiles
-        Number of groups of reports.
     multipliers
         Number of multipliers.
     estimate
@@ -145,7 +143,6 @@ class LocalBound:
     lower: float
     steps: int
     reach: float
-    tiles: int
     multipliers: int
     estimate: float
 
@@ -206,11 +203,11 @@ def local_bound(
     cheapest = _least_costs(costs)
     lowest = sum_of_levels(cheapest)
     if not len(graph):
-        return LocalBound(lowest, 0, 0.0, 0, 0, float(cheapest.sum()))
+        return LocalBound(lowest, 0, 0.0, 0, float(cheapest.sum()))
     plan = Plan(costs, graph, epsilon, farthest=farthest)
     steps, estimate = _search(plan, gap, time_limit, threads, on_progress)
     lower = max(plan.lower_bound(), lowest)
-    return LocalBound(lower, steps, plan.reach, len(plan.tiles), plan.multipliers, estimate)
+    return LocalBound(lower, steps, plan.reach, plan.multipliers, estimate)
 
 
 def _search(

@@ -34,7 +34,7 @@ Rows: TypeAlias = "tuple[Row, Row]"
 
 
 @disjoint
-def push(prices: Row, r: Rows, g: Rows, a: np.float32) -> None:
+def push(prices: Row, r: Rows, g: Rows, a: np.floating) -> None:
     """Add to the reduced costs ``g`` of both secrets what the multipliers of their constraint add to them.
 
     ``prices`` are its multipliers, positive ones of ``a z_i <= z_j`` and negative ones of ``a z_j <= z_i``; ``r`` are
@@ -162,13 +162,16 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 @kernel
 def sum_prices(
     L: NDArray[np.float32],
-    R: NDArray[np.float32],
+    R: NDArray[np.floating],
     ends: NDArray[np.int32],
-    shrink: NDArray[np.float32],
-    G: NDArray[np.float32],
+    shrink: NDArray[np.floating],
+    G: NDArray[np.floating],
 ) -> None:
-    """Add up anew what the multipliers do to reduced costs; arrays are as of :func:`step`. ``O(m)`` a report."""
-    G[:] = np.float32(0.0)
+    """Add up anew what the multipliers do to reduced costs; arrays are as of :func:`step`. ``O(m)`` a report.
+
+    In the precision of `R`, `shrink` and `G`, which is overwritten.
+    """
+    G[:] = 0.0
     for b in range(len(L)):
         prices, r, g = L[b], R[b], G[b]
         for e in range(len(shrink)):
@@ -212,68 +215,3 @@ def largest_value(
                 before[i] = after[i] / np.float32(max(size, 1e-30))
         most = max(most, size)
     return most
-
-
-@kernel
-def flows(
-    L: NDArray[np.float32],
-    R: NDArray[np.float32],
-    ends: NDArray[np.int32],
-    shrink: NDArray[np.float64],
-    F: NDArray[np.float64],
-) -> None:
-    """Add up, in float64, what the multipliers add to each reduced cost.
-
-    `F` ``(n, reports)`` is overwritten with the sums; `L` ``(blocks, m, 16)`` and the other arrays are as of
-    :func:`step`. ``O(n + m)`` a report.
-    """
-    n = R.shape[1]
-    m, n_reports = len(shrink), F.shape[1]
-    g = np.empty((n, 16))
-    zero = np.float32(0.0)
-    for b in range(len(L)):
-        g[:] = 0.0
-        prices, r = L[b], R[b]
-        for e in range(m):
-            i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            for v in range(REPORTS_PER_BLOCK):
-                forth = max(prices[e, v], zero) * np.float64(r[j, v])
-                back = max(-prices[e, v], zero) * np.float64(r[i, v])
-                g[i, v] += a * forth - back
-                g[j, v] += a * back - forth
-        lanes = min(16, n_reports - 16 * b)
-        F[:, 16 * b : 16 * b + lanes] = g[:, :lanes]
-
-
-@kernel
-def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    L: NDArray[np.float32],
-    R: NDArray[np.float32],
-    ends: NDArray[np.int32],
-    shrink: NDArray[np.float64],
-    least: float,
-    scale: float,
-    report: NDArray[np.int32],
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    price: NDArray[np.float64],
-) -> int:
-    """List report, source, target and price of the multipliers above `least`, and return their number.
-
-    Prices are compared in the scale of the program and stored times `scale`. `report`, `source`, `target` and `price`
-    are written, and have room for each positive multiplier; other arrays are as of :func:`step`. ``O(m)`` a report.
-    """
-    found = 0
-    for b in range(len(L)):
-        for e in range(len(shrink)):
-            i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            prices, ri, rj = L[b, e], R[b, i], R[b, j]
-            for v in range(REPORTS_PER_BLOCK):
-                kept = np.float64(prices[v]) * np.float64(rj[v] if prices[v] > 0 else ri[v])
-                if a * abs(kept) > least:
-                    report[found] = 16 * b + v
-                    source[found] = i if kept > 0 else j
-                    target[found] = j if kept > 0 else i
-                    price[found] = a * abs(kept) * scale
-                    found += 1
-    return found

@@ -140,7 +140,7 @@ def to_blocks(table: NDArray[np.float64]) -> NDArray[np.float32]:
     return blocks_of_reports
 
 
-def from_blocks(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float64]:
+def from_blocks(blocks: NDArray[np.floating], n_reports: int) -> NDArray[np.float64]:
     """Return the table ``(n, n_reports)``, float64, of an array in blocks, ``(blocks, n, 16)``.
 
     The inverse of to_blocks.

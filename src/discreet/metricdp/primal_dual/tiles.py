@@ -162,11 +162,11 @@ class Tile(TileState):
 
         ``O(n + m)`` for each report and factor.
         """
-        from discreet.metricdp.kernels.primal_dual import flows
+        from discreet.metricdp.kernels.primal_dual import sum_prices
 
-        flow = np.zeros(self.cost.shape)
-        flows(self.L, self.R, self.edges.pairs, self.shrink, flow)
-        flow *= self.unit
+        flows = np.empty(self.R.shape)
+        sum_prices(self.L, self.R.astype(float), self.edges.pairs, self.shrink, flows)
+        flow = self.unit * from_blocks(flows, len(self.reports))
         return np.stack([(self.cost + by * flow).min(axis=1) for by in factors], axis=1)
 
     def prices(self, least: float) -> Multipliers:
@@ -174,13 +174,18 @@ class Tile(TileState):
 
         `least` is in units of a typical row's cost, the result in the unit of the loss. Linear in the multipliers.
         """
-        from discreet.metricdp.kernels.primal_dual import list_prices
-
-        capacity = np.count_nonzero(self.best_multipliers)
-        columns = [np.empty(capacity, dtype) for dtype in (np.int32, np.int32, np.int32, float)]
-        arrays = self.best_multipliers, self.R, self.edges.pairs, self.shrink
-        count = list_prices(*arrays, least, self.unit, *columns)
-        return Multipliers(*(column[:count] for column in columns))
+        i, j = self.edges.pairs.T
+        listed = [Multipliers.empty()]
+        for block, (L, R) in enumerate(zip(self.best_multipliers, self.R, strict=False)):
+            # The scale is that of the secret with the bounding probability: j if positive.
+            price = np.where(L > 0, R[j], R[i]).astype(float)
+            price *= np.abs(L) * self.shrink[:, None]
+            edge, lane = np.nonzero(price > least)
+            forth = L[edge, lane] > 0
+            source, target = np.where(forth, i[edge], j[edge]), np.where(forth, j[edge], i[edge])
+            report, value = REPORTS_PER_BLOCK * block + lane, self.unit * price[edge, lane]
+            listed.append(Multipliers(report, source, target, value))
+        return Multipliers.stack(listed)
 
 
 @final
