@@ -65,7 +65,7 @@ def measure(kind: str, n: int, seed: int, limit: float, threads: int) -> str:
     return (
         f"{kind:7} {space.n:6d} radius {radius:g}: loss {made.upper:.4f} (share of totals {made.totals_share}), bound"
         f" {made.lower:.4f}, gap {made.gap:.1%}, least loss thought {found.estimate:.4f}, {found.steps} steps on"
-        f" tiles of {found.reach:g} nats, {found.multipliers / 1e6:.0f} million multipliers,"
+        f" tiles of {found.reach:g} nats,"
         f" {wall:.0f} s, {processor:.0f} CPU s, {taken:.1f} GB so far"
     )
 

@@ -49,7 +49,7 @@ class Progress:
     done, total
         Steps of the stage that are done, and how many there are, where they are counted.
     lower, upper
-        Best proven bounds so far, where there are some.
+        Best proven bounds so far, where there are some; a lower one of 0 says nothing and is not printed.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Progress:
             parts.append(f"{self.done}" if self.total is None else f"{self.done} of {self.total}")
         if self.upper is not None:
             parts.append(f"loss {at_most(self.upper)}")
-        elif self.lower is not None:
+        elif self.lower:
             parts.append(f"loss at least {at_least(self.lower)}")
         if self.gap is not None:
             parts.append(f"gap {gap(self.lower, self.upper)}")

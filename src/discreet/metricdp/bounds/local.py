@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.core.jit import clock
 from discreet.core.progress import Reporter
+from discreet.core.threads import thread_pool
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.bounds.closure import close_over_all_pairs
 from discreet.metricdp.bounds.loans import Loans
@@ -43,10 +44,8 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
 
 _REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
-"""Reports of a tile: few blocks, so that reach and constraints suit all of them."""
-
-_REPORTS_PER_STAR_TILE = REPORTS_PER_BLOCK
-"""Reports of a tile whose reports have arcs of their own: few, so that threads share the work."""
+"""Reports of a tile: few blocks, so that reach and constraints suit all of them; one block with arcs of their own, so
+that threads share the work."""
 
 _REACHES_IN_NATS = (math.inf, 10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
 """Candidate reaches of tiles: nats from its reports to its secrets. The first within the limits is used."""
@@ -134,8 +133,6 @@ class LocalBound:
         Number of steps.
     reach
         Nats from a report to the farthest secrets whose constraints may have a price for it.
-    multipliers
-        Number of multipliers.
     estimate
         Sum of the row prices, an estimate of the least loss; no bound.
     """
@@ -143,7 +140,6 @@ class LocalBound:
     lower: float
     steps: int
     reach: float
-    multipliers: int
     estimate: float
 
 
@@ -203,11 +199,11 @@ def local_bound(
     cheapest = _least_costs(costs)
     lowest = sum_of_levels(cheapest)
     if not len(graph):
-        return LocalBound(lowest, 0, 0.0, 0, float(cheapest.sum()))
+        return LocalBound(lowest, 0, 0.0, float(cheapest.sum()))
     plan = Plan(costs, graph, epsilon, farthest=farthest)
     steps, estimate = _search(plan, gap, time_limit, threads, on_progress)
     lower = max(plan.lower_bound(), lowest)
-    return LocalBound(lower, steps, plan.reach, plan.multipliers, estimate)
+    return LocalBound(lower, steps, plan.reach, estimate)
 
 
 def _search(
@@ -226,7 +222,7 @@ def _search(
     end = math.inf if time_limit is None else start + time_limit
     state = plan.state(threads)
     report = Reporter(on_progress, clock, start=start)
-    with state.pool() as pool:
+    with thread_pool(threads) as pool:
         due = _STEPS_BEFORE_FIRST_LOOK
         while state.count < _MAX_STEPS and (state.count < _MIN_STEPS or clock() < end):
             state.advance(pool)
@@ -352,7 +348,7 @@ class Plan:
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
         self.homes = costs.homes
         self.groups = near_groups(
-            self.source, self.homes, _REPORTS_PER_STAR_TILE if stars else _REPORTS_PER_TILE
+            self.source, self.homes, REPORTS_PER_BLOCK if stars else _REPORTS_PER_TILE
         )
         every = np.arange(graph.n)
         away = [

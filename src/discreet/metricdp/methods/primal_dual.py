@@ -17,6 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
+from discreet.core.threads import thread_pool
 from discreet.metricdp.bounds.local import TUNING as BOUND_TUNING
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.methods.remap import rename_columns
@@ -72,6 +73,12 @@ class _Tuning(NamedTuple):
     225 random points, half a nat, had a gap of .12 % after 36 CPU seconds with 20 edges each, and .08 % after 15 with
     40; 400 places took 1.13 times the time to 1 % with 30; December 2026."""
 
+    growth_on_tiles: tuple[float, float] = (1.15, 2.0)
+    growth_on_arcs: tuple[float, float] = (1.1, 1.4)
+    """Factors of the number of steps from one evaluation, or from one offer of a channel, to the next: for tiles, whose
+    offers take longer, and if each evaluation adds arcs. With 1.4 for both 225 uniform points took 2.0 CPU seconds to
+    1 %, and 1.8 with 2; November 2026."""
+
     mending_steps: int = 36
     """Time of mending along edges and of evaluating the bound, in steps."""
 
@@ -103,13 +110,10 @@ class _Tuning(NamedTuple):
     share_of_gap: float = 0.97
     """Share of the requested gap at which results are offered; the rest is for rounding."""
 
-    max_secrets_for_remap: int = 3000
-    """Secrets up to which reports are renamed to measure the loss of a channel: 5,041 take 10 CPU seconds."""
-
     max_delta: float = 1e-3
-    """Limit on the share of epsilon that mending reserves for row sums other than 1, at most a nat between nearest
-    secrets; beyond it that share of a nat, since so much of the loss is added. 225 hexagons, four nats, never reached
-    1 % with .001 of epsilon, and after 2 CPU seconds with a quarter of it; December 2026."""
+    """Limit on the share of epsilon that mending reserves for row sums other than 1; less where the loss is far below
+    that of the best constant report. 225 hexagons, four nats, never reached 1 % with .001 of epsilon, and after 2 CPU
+    seconds with a quarter of it; December 2026."""
 
     overtime_seconds: float = 1.0
     overtime_share: float = 0.03
@@ -139,18 +143,6 @@ class _Tuning(NamedTuple):
 
 
 _TUNING = _Tuning()
-
-
-class _Growth(NamedTuple):
-    """Factors of the number of steps from one evaluation, or from one offer of a channel, to the next."""
-
-    evaluation: float
-    offer: float
-
-
-_GROWTH_ON_TILES, _GROWTH_ON_ARCS = _Growth(1.15, 2.0), _Growth(1.1, 1.4)
-"""Factors for tiles, whose offers take longer, and if each evaluation adds arcs. With 1.4 for both 225 uniform points
-took 2.0 CPU seconds to 1 %, and 1.8 with 2; November 2026."""
 
 
 _LEAST_SUM = float(np.finfo(np.float64).tiny)
@@ -217,8 +209,8 @@ def _plan(near: OrderedProgram, edges: Adjacency, part: Part, gap: float) -> Pla
     graph, rate = priceable(edges, part.epsilon), part.rate
     costs: OrderedProgram | HubProgram = near
     stars, dense = False, is_dense(graph)
-    reach = _TUNING.reach_nats + max(rate * graph.nearest, _nats_to_rare(near.cost))
-    reach = min(reach, _TUNING.max_reach_nats)
+    more = max(rate * graph.nearest, _nats_to_rare(near.cost))
+    reach = min(_TUNING.reach_nats + more, _TUNING.max_reach_nats)
     if dense:
         stars = not has_sparse_spanner(near.lengths)
         # Prices of a tree become prices of any pairs.
@@ -279,18 +271,17 @@ class _Run:
             self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
         edges = plan.graph if self.over_all_pairs else edges
         self.along_edges = AlongEdges(edges, part.nats(edges.lengths), limits.threads)
-        self.mending_factor, self.polishing_share, self.gap_share = (
-            _TUNING.mending_factor,
-            _TUNING.polishing_share,
-            _TUNING.share_of_gap,
-        )
+        self.mending_factor = _TUNING.mending_factor
+        self.polishing_share = _TUNING.polishing_share
+        self.gap_share = _TUNING.share_of_gap
         self.polished_at = 0
         self.merged_share = 0.0
         first_look = _TUNING.steps_before_first_look * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
         # So that a short limit has a bound.
         self.bounded_at = {self.look_at // 4, self.look_at // 2}
-        self.growth = _GROWTH_ON_ARCS if plan.stars else _GROWTH_ON_TILES
+        growth = _TUNING.growth_on_arcs if plan.stars else _TUNING.growth_on_tiles
+        self.look_growth, self.offer_growth = growth
         self.offer_at, self.offered_at = int(_TUNING.looks_before_offer * first_look), 0
         self.step_seconds = self.look_seconds = 0.0
         self.offer_seconds, self.upper = limits.handling, math.inf
@@ -316,7 +307,7 @@ class _Run:
         At least one step is taken. If time is up and the caller takes offers, the candidate has prices alone.
         """
         state, spent, steps = self.state, 0.0, 0
-        with state.pool() as self.pool:
+        with thread_pool(state.threads) as self.pool:
             while clock() < self.stop or not state.count:
                 begun = clock()
                 state.advance(self.pool)
@@ -329,7 +320,7 @@ class _Run:
                     state.update_best(self.pool)
                 last = state.count >= self.iterations
                 if last or state.count >= self.look_at:
-                    self.look_at = int(self.growth.evaluation * state.count) + 1
+                    self.look_at = int(self.look_growth * state.count) + 1
                     candidate = self._look(last=last)
                     if candidate is not None or last:
                         return candidate or self._candidate(self._pop_channel(), self._pop_prices())
@@ -433,7 +424,7 @@ class _Run:
         `upper` is a guess of the loss after repair. Costs a fixed number of steps.
         """
         state, before = self.state, self.state.best
-        state.polish(BOUND_TUNING.polishing_steps, self.pool, aside=True, is_late=self._is_late)
+        state.polish(BOUND_TUNING.polishing_steps, self.pool, self._is_late)
         self.polished_at = state.count
         if upper > before:
             self.polishing_share = (state.best - before) / (upper - before)
@@ -466,8 +457,10 @@ class _Run:
         The loss is infinite if time is up, and the channel is not stored. Rounds of edges, or pairs, times reports.
         """
         near, edges = self.near, self.along_edges
-        nearest = self.plan.rate * edges.edges.nearest
-        delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-7) / max(1.0, nearest)
+        constant, loss = near.stated_cost.sum(axis=0).min(), near.losses(matrix).sum()
+        # Halving the loss takes about as many nats wherever it is, so that a share of epsilon adds more to a small one.
+        steepness = max(1.0, math.log1p(float(constant) / max(float(loss), _LEAST_SUM)))
+        delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-7) / steepness
         if self.over_all_pairs:
             matrix = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=float)
@@ -475,14 +468,10 @@ class _Run:
             pairs = OverAllPairs(nats, self.limits.threads)
             private = mend(matrix, pairs, delta, first=first, is_late=self._is_late)
             del nats, pairs, matrix
-            cost = near.cost
-            table, _ = rename_columns(private, cost)
-            upper = float((cost * table).sum())
+            table, _ = rename_columns(private, near.cost)
         else:
             table = mend(matrix, edges, delta, is_late=self._is_late)
-            cost = near.cost
-            few_secrets = len(cost) <= _TUNING.max_secrets_for_remap
-            upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
+        upper = float(near.losses(table).sum())
         if self._is_late():
             # A channel mended in part may lose less or more than the mended one.
             return math.inf
@@ -512,7 +501,7 @@ class _Run:
         """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
-        self.offer_at, self.offered_at = int(self.growth.offer * count), count
+        self.offer_at, self.offered_at = int(self.offer_growth * count), count
         if offer is None:
             return self._candidate(self._pop_channel(), self._pop_prices()) if close else None
         handling = max(self.limits.handling, _TUNING.handling_share * seconds)

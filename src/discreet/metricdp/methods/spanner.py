@@ -22,7 +22,6 @@ from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.direct import Direct
 
 if TYPE_CHECKING:
-    from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.part import Candidate, Part, PartLimits
 
 
@@ -85,8 +84,12 @@ class Spanner:
         answer = Direct().solve(restricted, limits)
         prices, rate = answer.multipliers, restricted.rate - part.rate
         if prices is not None:
-            is_stated = part.constraints.find(prices.source, prices.target) >= 0
-            prices = rescale_prices(prices, graph, rate).take(is_stated)
+            # Each price keeps its negative term; those too high for floats are cut.
+            lengths = graph.lengths[graph.find(prices.source, prices.target)]
+            with np.errstate(over="ignore"):
+                value = np.minimum(prices.value * np.exp(rate * lengths), np.finfo(float).max)
+            stated = Multipliers(prices.report, prices.source, prices.target, value)
+            prices = stated.take(part.constraints.find(prices.source, prices.target) >= 0)
         return replace(
             answer,
             method="spanner",
@@ -98,14 +101,3 @@ class Spanner:
                 "edges": len(graph),
             },
         )
-
-
-def rescale_prices(prices: Multipliers, graph: Adjacency, rate: float) -> Multipliers:
-    """Multiply prices of edges of `graph` by ``e^(rate d)``, d the stored length; prices too high for floats are cut.
-
-    With the difference of two epsilons each price keeps its negative term. A bisection for each price.
-    """
-    lengths = graph.lengths[graph.find(prices.source, prices.target)]
-    with np.errstate(over="ignore"):
-        value = np.minimum(prices.value * np.exp(rate * lengths), np.finfo(np.float64).max)
-    return Multipliers(prices.report, prices.source, prices.target, value)

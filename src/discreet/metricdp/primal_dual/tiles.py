@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.threads import run_pieces, thread_pool
+from discreet.core.threads import run_pieces
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.kernels.sizes import REPORTS_PER_BLOCK, StepSizes
 from discreet.metricdp.primal_dual.iterate import (
@@ -36,7 +36,6 @@ from discreet.metricdp.primal_dual.mend import AlongEdges
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import ThreadPoolExecutor
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -181,8 +180,7 @@ class Tile(TileState):
             price = np.where(L > 0, R[j], R[i]).astype(float)
             price *= np.abs(L) * self.shrink[:, None]
             edge, lane = np.nonzero(price > least)
-            forth = L[edge, lane] > 0
-            source, target = np.where(forth, i[edge], j[edge]), np.where(forth, j[edge], i[edge])
+            source, target = np.where(L[edge, lane] > 0, (i[edge], j[edge]), (j[edge], i[edge]))
             report, value = REPORTS_PER_BLOCK * block + lane, self.unit * price[edge, lane]
             listed.append(Multipliers(report, source, target, value))
         return Multipliers.stack(listed)
@@ -273,7 +271,7 @@ class TiledIterate:
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
         """Convert variables and multipliers to new units, and restart at the point; each step size is estimated anew.
 
-        `pool` is as of :meth:`pool`. Some steps' worth of work; tiles of arcs keep their units.
+        `pool` is as of :meth:`for_each_tile`. Some steps' worth of work; tiles of arcs keep their units.
         """
         tiles = [tile for tile in self.tiles if isinstance(tile, Tile)]
         self.for_each_tile(pool, lambda t: tiles[t].change_units())
@@ -282,21 +280,17 @@ class TiledIterate:
     def restart_after_growth(self, pool: ThreadPoolExecutor | None) -> None:
         """Restart at the point after its units or its constraints have changed; step sizes are estimated anew.
 
-        `pool` is as of :meth:`pool`. Some products with the constraints.
+        `pool` is as of :meth:`for_each_tile`. Some products with the constraints.
         """
         self._measure()
         self.move_anchor(pool)
 
-    def pool(self) -> AbstractContextManager[ThreadPoolExecutor | None]:
-        """Return a context with a pool of the other threads, or with ``None`` for one thread."""
-        return thread_pool(self.threads)
-
     def for_each_tile(self, pool: ThreadPoolExecutor | None, work: Callable[[int], object]) -> None:
-        """Call a function with the index of each tile, in this thread and in those of the pool."""
+        """Call a function with the index of each tile, in this thread and in those of `pool`, or alone."""
         run_pieces(pool, self.threads, len(self.tiles), work)
 
     def advance(self, pool: ThreadPoolExecutor | None) -> None:
-        """Take one step, in place, and restart if the steps have shrunk enough; `pool` is as of :meth:`pool`.
+        """Take one step, in place, and restart if the steps have shrunk enough; `pool` is as of :meth:`for_each_tile`.
 
         Linear in the multipliers and variables of all tiles. At stated steps variables get new units.
         """
@@ -326,8 +320,8 @@ class TiledIterate:
         """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them.
 
         They diverge if one is longer than the first with this step size by a factor of `max_growth`, as none of 160
-        runs on ten families did. `pool` is as of :meth:`pool`. Linear in the multipliers if the anchor moves or
-        is returned to.
+        runs on ten families did. `pool` is as of :meth:`for_each_tile`. Linear in the multipliers if the anchor moves
+        or is returned to.
         """
         if self.age == 1:
             self.first = size
@@ -352,7 +346,7 @@ class TiledIterate:
     def move_anchor(self, pool: ThreadPoolExecutor | None) -> None:
         """Restart at the point, with the primal weight of :meth:`balance`.
 
-        `pool` is as of :meth:`pool`. Linear in the multipliers and variables.
+        `pool` is as of :meth:`for_each_tile`. Linear in the multipliers and variables.
         """
         self.for_each_tile(pool, lambda t: self.tiles[t].set_anchor())
         self.weight, self.y0 = self.target, self.y.copy()
@@ -372,21 +366,17 @@ class TiledIterate:
         self,
         steps: int,
         pool: ThreadPoolExecutor | None,
-        *,
-        aside: bool = False,
         is_late: Callable[[], bool] = lambda: False,
     ) -> None:
         """Polish the multipliers: nearly feasible ones at a small distance, with few brackets below their row prices.
 
         These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if all of
-        them were taken and their bound is the best. `aside` restarts at the point before, and returns to it after them,
-        with one more table of multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
+        them were taken and their bound is the best. The iterate restarts before, and is as it was after them; meanwhile
+        there is one more table of multipliers.
         """
-        if aside:
-            # The anchor is the point after a restart, so that it needs no copy.
-            self.move_anchor(pool)
-        state = copy.copy(self) if aside else self
-        points = [(tile, tile.copy_point()) for tile in self.tiles if aside]
+        # The anchor is the point after a restart, so that it needs no copy.
+        self.move_anchor(pool)
+        state, points = copy.copy(self), [(tile, tile.copy_point()) for tile in self.tiles]
         try:
             for tile in self.tiles:
                 tile.X[:] = 0.0
