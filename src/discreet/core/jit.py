@@ -81,14 +81,15 @@ def need_compiler() -> None:
 def _plain(function: F) -> F:
     """Return a kernel that runs as Python does, on small arrays only; like compiled code it warns of no overflow.
 
-    A call whose arrays have more than PLAIN_MOST entries together raises SolverError.
+    A call whose arrays, those in tuples too, have more than PLAIN_MOST entries together raises SolverError.
     """
 
     @wraps(function)
     def run(*given: object) -> object:
         import numpy as np
 
-        if sum(one.size for one in given if isinstance(one, np.ndarray)) > PLAIN_MOST:
+        every = [array for one in given for array in (one if isinstance(one, tuple) else (one,))]
+        if sum(array.size for array in every if isinstance(array, np.ndarray)) > PLAIN_MOST:
             need_compiler()
         with np.errstate(all="ignore"):
             return function(*given)
