@@ -65,12 +65,12 @@ class _Tuning(NamedTuple):
     max_held_share: float = 0.5
     """Share of all multipliers up to which tiles have that reach where few constraints bind; beyond it they have all
     secrets, since cheap reports lie beyond the reach if paths are much longer than distances. With a tenth a grid of
-    5,041, half a nat, pairs within two cells, had a gap of 14 % after 119 CPU seconds, with half of 1.2 % after 99;
+    5,041, half a nat, pairs within two cells, had a gap of 14 % after 119 CPU seconds, with half of 1.3 % after 99;
     December 2026."""
 
     small_gap: float = 5e-3
     """Relative gap below which tiles have all secrets, and spanners twice the edges, since what is left out may matter:
-    225 random points, half a nat, had a gap of .12 % after 36 CPU seconds with 20 edges each, and .08 % after 15 with
+    225 random points, half a nat, had a gap of .13 % after 36 CPU seconds with 20 edges each, and .09 % after 15 with
     40; 400 places took 1.13 times the time to 1 % with 30; December 2026."""
 
     growth_on_tiles: tuple[float, float] = (1.15, 2.0)
@@ -112,7 +112,7 @@ class _Tuning(NamedTuple):
 
     max_delta: float = 1e-3
     """Limit on the share of epsilon that mending reserves for row sums other than 1; less where the loss is far below
-    that of the best constant report. 225 hexagons, four nats, never reached 1 % with .001 of epsilon, and after 2 CPU
+    that of the best constant report. 225 hexagons, four nats, never reached 1 % with .001 of epsilon, and after 3 CPU
     seconds with a quarter of it; December 2026."""
 
     overtime_seconds: float = 1.0
