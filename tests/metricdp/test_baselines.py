@@ -104,6 +104,15 @@ def test_reports_that_are_numbered_stand_where_they_are_cheapest() -> None:
     assert matrix[0].tolist() == pytest.approx(np.array([1, 1, q, 1, q]) / (3 + 2 * q))
 
 
+def test_reports_that_name_secrets_stand_there_whatever_they_cost() -> None:
+    """The exponential mechanism as published scores the distance to the secret that a report names."""
+    pair = MetricSpace.from_points([[0.0], [3.0]], unit="km")
+    problem = Problem(pair, utility_loss=[[1.0, 0.25], [0.5, 1.0]], reports=[0, 1])
+    matrix = baseline_matrix(Exponential(), problem, pair.adjacency(), Fraction(1, 2))
+    q = math.exp(-0.5 * 3 / 2)
+    assert matrix.tolist() == pytest.approx(np.array([[1, q], [q, 1]]) / (1 + q))
+
+
 def test_the_exponential_mechanism_knows_far_reports() -> None:
     """The nearest report 4000 nats away: the row is shifted, and no row is zero divided by zero."""
     space = MetricSpace.from_points([[0.0], [1.0], [800.0]], unit="km")

@@ -56,6 +56,9 @@ class Part:
     home
         ``(n_reports,)``: for each report the secret of the part for which it costs least, in a tie the secret that it
         names. Several reports may have the same home. ``None`` for a part without a problem.
+    named
+        ``(n_reports,)``: the secret of the part that each report names, -1 for none. ``None`` for a part without a
+        problem.
     secrets
         ``(n,)`` ascending: numbers of the secrets in the problem, of merged ones that of the first. ``None`` for a part
         without a problem.
@@ -67,6 +70,7 @@ class Part:
     plane: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     space: MetricSpace | None = None
     home: NDArray[np.int64] | None = None
+    named: NDArray[np.int64] | None = None
     secrets: NDArray[np.int64] | None = None
 
     @property
@@ -123,10 +127,17 @@ class Part:
         return bool(implied.mean() < _MAX_IMPLIED_SHARE)
 
     @cached_property
-    def places(self) -> NDArray[np.int64]:
-        """Index of the secret at which each report is located, ``(n_reports,)``: its home."""
+    def homes(self) -> NDArray[np.int64]:
+        """Index of the secret for which each report costs least, ``(n_reports,)``."""
         # A secret of probability 0 has zero costs, so that a known home comes first.
         return self.cost.argmin(axis=0) if self.home is None else self.home
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Index of the secret at which each report is located, ``(n_reports,)``: the one that it names, or its home."""
+        return (
+            self.homes if self.named is None else np.where(self.named < 0, self.homes, self.named)
+        )
 
     @cached_property
     def stretch(self) -> float:
@@ -415,6 +426,7 @@ class WholeProblem:
             self._plane(secrets),
             space if len(inside) == space.n else space.restrict(secrets),
             self._home(inside),
+            self._named(inside),
             secrets,
         )
 

@@ -40,7 +40,7 @@ class Exponential:
     :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for *all* pairs. Here d are shortest paths of constraints: with all
     pairs constrained the distances themselves, as published; with a radius they are no shorter, which loses less
     under the same constraints as an optimal channel. A report is located at
-    :attr:`~discreet.metricdp.part.Part.places`: at the secret for which it costs least.
+    :attr:`~discreet.metricdp.part.Part.places`: at the secret that it names, or else the one for which it costs least.
 
     Examples
     --------

@@ -206,7 +206,7 @@ def optimum_scale(part: Part) -> float:
 
     At least ``1e-9`` times the largest cost. ``O(n k)``, and all shortest paths.
     """
-    decay = exponential_rows(-part.rate * part.paths[:, part.places])
+    decay = exponential_rows(-part.rate * part.paths[:, part.homes])
     return max(float((part.cost * decay).sum()), 1e-9 * float(part.cost.max()))
 
 

@@ -96,11 +96,11 @@ class TailsAndHub:
             return None
         decay = np.exp(-part.nats(part.paths))
         hub = int(part.cost.sum(axis=0).argmin())
-        answer = best_heights(decay, part.places, part.cost, part.cost[:, hub], limits)
+        answer = best_heights(decay, part.homes, part.cost, part.cost[:, hub], limits)
         if answer is None:
             return None
         heights, rounds = answer
-        matrix = decay[:, part.places] * heights
+        matrix = decay[:, part.homes] * heights
         matrix[:, hub] += np.maximum(1.0 - matrix.sum(axis=1), 0.0)
         count = int((heights > 0).sum())
         note = f"{count} exponential tails and a hub, by {rounds} linear programs."

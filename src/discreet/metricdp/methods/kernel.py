@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Kernel:
-    """The closed form of this module, if it is a channel. It needs a report at the place of each secret.
+    """The closed form of this module, if it is a channel. Each secret needs to be the home of a report.
 
     Examples
     --------
@@ -55,18 +55,18 @@ class Kernel:
         Returns
         -------
         Candidate or None
-            ``None`` if a secret has no report at its place, if T is singular, or if ``T^-1 1`` has a negative
+            ``None`` if a secret is no report's home, if T is singular, or if ``T^-1 1`` has a negative
             entry.
 
         Complexity
         ----------
         ``O(n^3)``: 0.04 s for n = 1000.
         """
-        # In descending order of cost at the place, then in all, so that the cheapest of a place is written last.
-        at_place = part.cost[part.places, np.arange(part.n_reports)]
-        order = np.lexsort((-part.cost.sum(axis=0), -at_place))
+        # In descending order of cost at home, then in all, so that the cheapest of a home is written last.
+        at_home = part.cost[part.homes, np.arange(part.n_reports)]
+        order = np.lexsort((-part.cost.sum(axis=0), -at_home))
         own = np.full(part.n, -1)
-        own[part.places[order]] = order
+        own[part.homes[order]] = order
         if own.min() < 0:
             return None
         decay, cost = np.exp(-part.rate * part.paths), part.cost[:, own]

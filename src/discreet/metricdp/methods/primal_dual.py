@@ -258,7 +258,7 @@ class _Run:
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = start + seconds
         self.end = self.stop + _TUNING.overtime_seconds + _TUNING.overtime_share * seconds
-        self.near = near = OrderedProgram.of(part.cost, part.paths, part.places)
+        self.near = near = OrderedProgram.of(part.cost, part.paths, part.homes)
         edges = near.renumber(part.binding)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
         self.over_all_pairs = is_dense(edges)

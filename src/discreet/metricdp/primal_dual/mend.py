@@ -104,12 +104,8 @@ class AlongEdges:
     threads: int = 1
 
     def at(
-        self,
-        delta: float,
-        precision: type[np.floating] = np.float64,
-        *,
-        max_sweeps: int = ALL_SWEEPS,
-    ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
+        self, delta: float, *, max_sweeps: int = ALL_SWEEPS
+    ) -> Callable[[NDArray[np.floating]], NDArray[np.float64]]:
         """Return U of a positive table ``(n, k)``, with lengths less their share `delta`, as a function.
 
         A sweep costs edges times reports; after `max_sweeps` columns are left as they are.
@@ -117,8 +113,8 @@ class AlongEdges:
         start, ends, ids = compress_rows(self.edges.pairs, self.edges.n)
         factor = np.exp((delta - 1) * self.nats)[ids]
 
-        def close(table: NDArray[np.floating]) -> NDArray[np.floating]:
-            above = table.astype(precision)
+        def close(table: NDArray[np.floating]) -> NDArray[np.float64]:
+            above = table.astype(float)
             close_columns(above, start, ends, factor, threads=self.threads, max_sweeps=max_sweeps)
             return above
 
@@ -130,7 +126,7 @@ class AlongEdges:
         Once rows are divided by their sums, its loss is close to that of the mended matrix, in a twentieth of the time.
         """
         positive = np.maximum(matrix, _ROUNDS.zero_replacement)
-        return np.asarray(self.at(0.0, max_sweeps=_ROUNDS.sweeps)(positive), dtype=float)
+        return self.at(0.0, max_sweeps=_ROUNDS.sweeps)(positive)
 
     def excess(self, logs: NDArray[np.float64]) -> float:
         """Return the largest difference of two `logs` ``(n,)`` along an edge, in units of its nats."""
@@ -154,16 +150,15 @@ class OverAllPairs:
     nats: NDArray[np.float64]
     threads: int = 1
 
-    def at(
-        self, delta: float, precision: type[np.floating]
-    ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
-        """Return U of a table ``(n, k)`` in a `precision`, as a function: ``n^2 k`` products."""
+    def at(self, delta: float) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
+        """Return U of a table ``(n, k)``, in the table's precision, as a function: ``n^2 k`` products."""
         decay = np.exp(self.nats * (delta - 1))
-        factor = np.where(self.nats > _ROUNDS.nats_in_single, 0.0, decay).astype(precision)
+        factor = np.where(self.nats > _ROUNDS.nats_in_single, 0.0, decay)
 
         def close(table: NDArray[np.floating]) -> NDArray[np.floating]:
             above = np.empty_like(table)
-            close_over_all_pairs(table, factor, above, threads=self.threads)
+            same = factor.astype(table.dtype)
+            close_over_all_pairs(table, same, above, threads=self.threads)
             return above
 
         return close
@@ -221,7 +216,7 @@ def mend(
     most = _ROUNDS.along_edges
     if isinstance(closure, OverAllPairs):
         precision, most = np.float32, _ROUNDS.over_all_pairs
-    close = closure.at(delta, precision)
+    close = closure.at(delta)
     is_mean = False
     rounds = 0
     while True:
@@ -239,10 +234,9 @@ def mend(
             # What exceeds the room of secrets that are very near may be the rounding of sums.
             precision = np.float64
             rounds = 0
-            close = closure.at(delta, precision)
         elif rounds >= most:
             delta = min(2 * delta, 0.5)
-            close = closure.at(delta, precision)
+            close = closure.at(delta)
         if is_mean:
             table = np.sqrt(above / close(1 / table.astype(precision)))
             table /= table.sum(axis=1, keepdims=True) ** _ROUNDS.mean_row_sum_power
