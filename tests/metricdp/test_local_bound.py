@@ -100,11 +100,11 @@ def test_the_bound_is_below_the_optimum_and_near_to_it(seed: int) -> None:
     assert found.lower >= 0.85 * best - 1e-6
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("seed", "reach"), each_once(range(100, 112), [0.25, 1.0, 3.0]))
-def test_a_short_reach_bounds_too(small: pytest.MonkeyPatch, seed: int, reach: float) -> None:
-    small.setattr(local, "_REACHES_IN_NATS", (reach,))
+def test_a_short_reach_bounds_too(seed: int, reach: float) -> None:
     costs, edges, epsilon = instance(seed)
-    found = local_bound(costs, edges, epsilon)
+    found = local_bound(costs, edges, epsilon, farthest=reach)
     assert found.reach == reach
     assert found.lower <= optimum(costs, edges, float(epsilon)) * (1 + 1e-7) + 1e-9
 
@@ -143,7 +143,6 @@ def test_wrong_multipliers_are_no_danger(small: pytest.MonkeyPatch, seed: int) -
 
 def test_tiles_add_up_to_what_one_table_gives(small: pytest.MonkeyPatch) -> None:
     """The multipliers of all tiles, by the formula for one table of all secrets and reports."""
-    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
     costs, edges, epsilon = instance(303, n=40)
     kept: list[Multipliers] = []
 
@@ -162,7 +161,7 @@ def test_tiles_add_up_to_what_one_table_gives(small: pytest.MonkeyPatch) -> None
     listed, plain, every = Tile.prices, local.Plan.lower_bound, np.arange(costs.n)
     small.setattr(Tile, "prices", remembered)
     small.setattr(local.Plan, "lower_bound", with_loans)
-    found = local_bound(costs, edges, epsilon).lower
+    found = local_bound(costs, edges, epsilon, farthest=2.0).lower
     whole = lower_bound(costs.block(every, every), edges, epsilon, Multipliers.stack(kept))
     assert len(kept) > 10
     assert found == pytest.approx(whole, rel=1e-11)

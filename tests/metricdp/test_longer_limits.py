@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from importlib import import_module
 from itertools import count, pairwise
 from types import SimpleNamespace
@@ -121,7 +120,7 @@ def test_the_first_channel_does_not_wait_for_the_steps_between_offers(
     problem, claim = plane(100, 4), MetricDP("0.6", "km", 2)
     edges, _ = problem.space.adjacency(claim.radius).join(problem.space)
     part = WholeProblem(problem, edges, claim.epsilon).parts[0]
-    monkeypatch.setattr(_primal_dual._Run, "_steps_between_offers", lambda _: math.inf)
+    monkeypatch.setattr(_primal_dual._Run, "_work_of_mending", lambda _: 1e9)
     channels: list[Candidate] = []
 
     def keep(candidate: Candidate) -> bool:

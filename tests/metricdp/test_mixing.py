@@ -62,7 +62,7 @@ def test_rows_sum_to_one_and_every_length_is_kept(
     assert made is not None
     with pytest.MonkeyPatch.context() as patch:
         # A column at a time.
-        patch.setattr(_repair, "_PRODUCTS_AT_ONCE", 1)
+        patch.setattr(_repair, "LENGTHS_AT_ONCE", 1)
         again = mix_with_private(table, kept, start, ends, ids, labels=np.zeros(n, dtype=np.int32))
     assert again is not None
     assert (made == again).all()

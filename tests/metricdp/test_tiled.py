@@ -83,13 +83,13 @@ def test_one_method_gives_channel_and_bound(seed: int) -> None:
 
 def test_a_short_reach_still_gives_both(small: pytest.MonkeyPatch) -> None:
     """What tiles leave out has probability zero in the iterate, and mending raises it."""
-    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
+    small.setattr(steps, "_TUNING", steps._TUNING._replace(max_reach_nats=2.0, max_held_share=1.0))
     problem = stated(4)
     made = design(problem, CLAIM, method=PrimalDual(), gap=0.25)
     assert verify(made, optimality=True).passed
     assert made.gap is not None
     assert made.gap <= 0.25
-    assert not (state_of(part_of(problem)).matrix(N) > 0).all()
+    assert not (plan_of(part_of(problem)).state(1).matrix(N) > 0).all()
     used = made.channel.probabilities > 0
     assert (used.all(axis=0) == used.any(axis=0)).all()
 
@@ -206,7 +206,7 @@ def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
 
 def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
     """A report outside of their tiles costs them nothing, so that steps leave their rows empty."""
-    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
+    small.setattr(steps, "_TUNING", steps._TUNING._replace(max_reach_nats=2.0, max_held_share=1.0))
     problem = stated(7)
     prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
     zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
@@ -409,7 +409,7 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
 
     assert (reach(1.0), reach(0.01)) == (2.0, np.inf)
     small.setattr(local, "TUNING", local.TUNING._replace(max_state_bytes=1))
-    assert reach(0.01) == 1.0
+    assert 0.9 < reach(0.01) <= 1.0
 
 
 def test_the_bound_comes_back_without_time_for_a_channel(small: pytest.MonkeyPatch) -> None:

@@ -168,7 +168,7 @@ MUTANTS = (
     Mutant(
         "unused columns keep dust",
         "metricdp/bounds/repair.py",
-        find="np.maximum(table, _TUNING.zero_replacement, out=table)",
+        find="np.maximum(table, min(_MIN_ENTRY.values()), out=table)",
         replace="np.maximum(table, 0.0, out=table)",
         breaks="zeros stay beside positives: an infinite ratio",
         tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),

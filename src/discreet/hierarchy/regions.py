@@ -366,7 +366,7 @@ def _read_tree(
             got = f"one with a gap or none at all: {row!r} (row {number})"
             raise InvalidProblemError(argument, f"paths of {', '.join(columns)}", got)
     if not paths:
-        got = f"{regions} without any" if isinstance(regions, str | Path) else "none"
+        got = f"{regions} without rows" if isinstance(regions, str | Path) else "none"
         raise refused("rows-none", argument, got)
     try:
         return Tree.from_paths(paths, root=root)

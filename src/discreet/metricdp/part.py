@@ -6,6 +6,7 @@ components, so that the channel consists of the channels of the parts ([Qiu24]_,
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -229,6 +230,11 @@ class PartLimits:
         better. Returns whether the gap is reached. ``None`` if intermediate candidates are not used.
     handling
         Expected seconds for repair and verification of an answer, which are part of `seconds`.
+    upper
+        Loss of the best channel that the caller has: a bound close to it is enough.
+    overtime
+        Seconds beyond the limit within which an offer has to end by its forecast, and after which a repair ends with
+        its first sufficient delta.
     beat
         Called often, as after each step, so that progress is reported in time.
     """
@@ -238,6 +244,8 @@ class PartLimits:
     gap: float = 0.01
     offer: Callable[[Candidate], bool] | None = None
     handling: float = 0.0
+    upper: float = math.inf
+    overtime: float = 1.0
     beat: Callable[[], None] = _no_beat
 
     @property

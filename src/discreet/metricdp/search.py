@@ -53,23 +53,15 @@ class _Limits(NamedTuple):
     """Least relative rise of a bound for which its prices are kept: more than rounding, since which methods run depends
     on the limit."""
 
-    handling_time_factor: float = 1.3
-    """Expected seconds of the next repair and verification, in units of those of the last one."""
-
-    min_time_share_for_method: float = 0.1
-    """Share of the time limit that must remain for another method to start: most build a program first."""
-
-    overtime_seconds: float = 0.5
-    """Seconds beyond the limit after which repair ends with its first sufficient delta."""
-
     seconds_between_reports: float = 1.0
     """Seconds after which steps report progress without new bounds: a line at least every two seconds."""
 
     max_sum_error: float = 1e-6
     """Largest error of a row's sum in a channel of a cheap method; with a larger one the channel is left out."""
 
-    cheap_method_time_share: float = 0.1
-    """Share of the time limit for each cheap method."""
+    method_time_share: float = 0.1
+    """Share of the time limit for each cheap method, and that must remain for another one to start, since most build a
+    program first."""
 
 
 _LIMITS = _Limits()
@@ -310,7 +302,7 @@ class Search:
         seconds = self.limits.seconds
         for method in _CHEAP_METHODS:
             # The time of a method is for all components together.
-            stop = None if seconds is None else clock() + _LIMITS.cheap_method_time_share * seconds
+            stop = None if seconds is None else clock() + _LIMITS.method_time_share * seconds
             notes: list[str | None] = []
             for state in self.states:
                 remaining = None if stop is None else max(0.0, stop - clock())
@@ -400,7 +392,8 @@ class Search:
             return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
         for state in unfinished:
             offer, beat = partial(self._handle_offer, name, state), partial(self._beat, name)
-            own = replace(limits, seconds=self._remaining(), offer=offer, beat=beat)
+            upper = math.inf if self.forced else state.current[1]
+            own = replace(limits, seconds=self._remaining(), offer=offer, upper=upper, beat=beat)
             answers.append(solve_part(method, state.part, own))
         return answers
 
@@ -448,7 +441,7 @@ class Search:
         self.verified = _Verified(channel, certificate, upper, largest.method, facts)
         # Last, so that after a signal before this line the channel is verified again.
         self.judged.add(judged)
-        self.handling = _LIMITS.handling_time_factor * (clock() - start)
+        self.handling = clock() - start
         return self.verified
 
     def _close(self, matrix: NDArray[np.float64], of: Part | WholeProblem) -> Repaired:
@@ -492,12 +485,12 @@ class Search:
     def _is_overdue(self) -> bool:
         """Return whether the time limit is exceeded by so much that a repair has to end."""
         limit = math.inf if self.limits.seconds is None else self.limits.seconds
-        return clock() - self.start > limit + _LIMITS.overtime_seconds
+        return clock() - self.start > limit + self.limits.overtime
 
     def _is_late(self) -> bool:
         """Return whether too little of the time limit is left for another method."""
         remaining, seconds = self._remaining(), self.limits.seconds or 0.0
-        return remaining is not None and remaining <= _LIMITS.min_time_share_for_method * seconds
+        return remaining is not None and remaining <= _LIMITS.method_time_share * seconds
 
     def _gap(self) -> float:
         """Return the relative gap of the verified channel; 1 without one."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @kernel
-def close(D: NDArray[np.float64], block: int, width: int) -> None:
+def close(D: NDArray[np.float64], block: int = 64, width: int = 512) -> None:
     """Replace a symmetric ``(n, n)`` matrix of lengths by its shortest path lengths, in place, in ``O(n^3)``.
 
     Floyd and Warshall's recursion, ``block`` pivots at a time: first the rows of the pivots, then their columns by

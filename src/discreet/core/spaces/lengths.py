@@ -104,7 +104,7 @@ def closure(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     from discreet.core.kernels.distances import close
 
-    close(lengths, 64, 512)
+    close(lengths)
     lengths[np.isinf(lengths)] = -1
     return lengths.astype(np.int64)
 

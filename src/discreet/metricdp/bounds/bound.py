@@ -25,6 +25,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, float_ceil
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,9 +37,6 @@ _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Bound on the underflow error of one product."""
-
-_PRICES_AT_ONCE, _SUMS_AT_ONCE, _BRACKETS_AT_ONCE = 1 << 20, 1 << 20, 1 << 18
-"""Prices whose constraints are found at once, entries of the tables of sums, and brackets, to bound memory."""
 
 PRICE_SHARE = 1 - 4096 * _TWICE_UNIT_ROUNDOFF
 """Share of a price that is taken, so that rounded factors do not push a bracket below the level that it aims at."""
@@ -232,20 +230,17 @@ def row_levels(
         n, n_reports = base.shape
         places, growth = _growth(constraints, multipliers, epsilon, n_reports)
         columns = multipliers.report, multipliers.source, multipliers.target, multipliers.value
-        levels, step = np.full(n, np.inf), max(1, _SUMS_AT_ONCE // n)
+        levels, step = np.full(n, np.inf), max(1, LENGTHS_AT_ONCE // n)
         for first in range(0, n_reports, step):
             shape = min(step, n_reports - first), n
             earned, spent, terms = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32)
             add_prices(*columns, places, first, growth, classes, earned, spent, terms)
-            rows = max(1, _BRACKETS_AT_ONCE // n)
-            for low in range(0, len(terms), rows):
-                some = slice(low, low + rows)
-                costs = base[:, first + low : first + min(low + rows, len(terms))].T
-                bracket = costs + (earned[some] - spent[some])
-                magnitude = costs + (earned[some] + spent[some])
-                count = terms[some] + sizes
-                error = (count + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + count * _MAX_UNDERFLOW
-                np.minimum(levels, (bracket - error).min(axis=0), out=levels)
+            costs = base[:, first : first + step].T
+            bracket = costs + (earned - spent)
+            magnitude = costs + (earned + spent)
+            count = terms + sizes
+            error = (count + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + count * _MAX_UNDERFLOW
+            np.minimum(levels, (bracket - error).min(axis=0), out=levels)
     return levels
 
 
@@ -298,8 +293,8 @@ def _growth(
     """
     reports, source, target, _ = multipliers.columns
     places = np.empty(len(multipliers), dtype=np.int32)
-    for first in range(0, len(places), _PRICES_AT_ONCE):
-        some = slice(first, first + _PRICES_AT_ONCE)
+    for first in range(0, len(places), LENGTHS_AT_ONCE):
+        some = slice(first, first + LENGTHS_AT_ONCE)
         beyond = np.maximum(source[some], target[some]) >= constraints.n
         places[some] = np.where(beyond, -1, constraints.find(source[some], target[some]))
     invalid = np.flatnonzero((places < 0) | (reports >= n_reports))

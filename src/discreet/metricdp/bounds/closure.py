@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ALL_SWEEPS = 1 << 40
+ALL_SWEEPS = int(np.iinfo(np.int64).max)
 """Number of sweeps that no closure reaches."""
 
 COLUMNS_PER_PASS = 384

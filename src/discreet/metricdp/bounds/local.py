@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.core.jit import clock
 from discreet.core.progress import Reporter
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 from discreet.core.threads import thread_pool
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.bounds.closure import close_over_all_pairs
@@ -47,14 +48,8 @@ _REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
 """Reports of a tile: few blocks, so that reach and constraints suit all of them; one block with arcs of their own, so
 that threads share the work."""
 
-_REACHES_IN_NATS = (math.inf, 10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
-"""Candidate reaches of tiles: nats from its reports to its secrets. The first within the limits is used."""
-
 _MIN_STEPS, _MAX_STEPS = 100, 4000
-"""Steps taken whatever the time limit, before which the bound is near zero, and limit on all steps."""
-
-_STEPS_BEFORE_FIRST_LOOK, _STEP_GROWTH_BETWEEN_LOOKS = 100, 1.2
-"""Steps before the first evaluation of the bound, and factor from one evaluation to the next."""
+"""Steps before the first evaluation of the bound, which is near zero before, whatever the time limit; limit on all."""
 
 _MAX_SCALED_SHARE, _MAX_SCALED_NATS_PER_STEP, _MAX_SCALED_NATS = 0.5, 0.4, 15.0
 """Limits on the decay of a column that its scaling removes: a share, nats from one secret to the next, and nats in all.
@@ -65,15 +60,18 @@ Scaling magnifies the rounding errors of multipliers far from home: 1,000 points
 class Tuning(NamedTuple):
     """Limits on memory, on the arcs that are added to a tile, and on the multipliers of the bound."""
 
+    look_growth: float = 1.2
+    """Factor of the number of steps from one evaluation of the bound to the next."""
     polishing_steps: int = 64
     """Final steps, which make the multipliers nearly feasible. 700 random points after 383 steps: a bound of 2.823, and
     2.880 with them."""
     least_price: float = 1e-6
     """Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
     max_state_bytes: int = 3 * 2**30
-    """Memory of all tiles; a fixed number, so that the same input gives the same bound."""
-    max_sampled_reports: int = 1024
-    max_sampled_costs: int = 64
+    shorter_reach: float = 0.9
+    """Memory of all tiles, a fixed number, so that the same input gives the same bound; factor of their reach while
+    they take more."""
+    sampled_reports: int = 256
     """Reports by which the cost of a typical row, and which secrets are rare, is estimated."""
     work_per_arc: int = 5
     """Time of an arc of a single report in units of that of a multiplier in a vector: 3.5 and .7 nanoseconds."""
@@ -82,8 +80,6 @@ class Tuning(NamedTuple):
     epsilon 2, had a gap of .64 % after 5 CPU seconds with .8, and of .80 % with .95; November 2026."""
     least_sum: float = 1e-6
     """Least sum of a secret's variables as a divisor: with less it reports from outside of its tiles."""
-    pairs_per_block: int = 1 << 22
-    """Pairs of a secret and a report in a block, to bound memory."""
 
 
 TUNING = Tuning()
@@ -223,11 +219,11 @@ def _search(
     state = plan.state(threads)
     report = Reporter(on_progress, clock, start=start)
     with thread_pool(threads) as pool:
-        due = _STEPS_BEFORE_FIRST_LOOK
+        due = _MIN_STEPS
         while state.count < _MAX_STEPS and (state.count < _MIN_STEPS or clock() < end):
             state.advance(pool)
             if state.count >= due:
-                due = int(_STEP_GROWTH_BETWEEN_LOOKS * due) + 1
+                due = int(TUNING.look_growth * due) + 1
                 level = state.update_best(pool)
                 loss, raised = plan.losses()
                 state.balance(raised - loss, state.dual_objective() - level)
@@ -253,7 +249,7 @@ def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
 def _least_costs(costs: CostsInBlocks) -> NDArray[np.float64]:
     """Return the cost of the cheapest report for each secret, ``(n,)``; ``O(n n_reports)``, in blocks."""
     n, every = costs.source.n, np.arange(len(costs.homes))
-    step = max(1, TUNING.pairs_per_block // len(every))
+    step = max(1, LENGTHS_AT_ONCE // len(every))
     rows = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
     return np.concatenate([costs.block(some, every).min(axis=1) for some in rows])
 
@@ -356,7 +352,7 @@ class Plan:
         ]
         # Lower bounds, which may be negative.
         self.away = np.array(away, dtype=np.float32)
-        some = np.arange(0, len(self.homes), -(-len(self.homes) // TUNING.max_sampled_costs))
+        some = np.arange(0, len(self.homes), -(-len(self.homes) // TUNING.sampled_reports))
         # With stars or hubs, tiles have all secrets.
         edges = graph.subgraph(np.arange(0 if stars or hubs else len(graph)))
         typical = np.asarray(costs.block(every, some).mean(axis=1), dtype=float)
@@ -366,12 +362,9 @@ class Plan:
         borrower, lender = self.loans.borrower, self.loans.lender
         np.minimum.at(self.away.T, lender, self.away.T[borrower])
         self.away[:, borrower] = self.away[:, lender]
-        allowed = (
-            r
-            for r in _REACHES_IN_NATS
-            if r <= farthest and self._bytes(r) <= TUNING.max_state_bytes
-        )
-        self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
+        self.reach = math.inf if stars else farthest
+        while not stars and self.reach > 1 and self._bytes(self.reach) > TUNING.max_state_bytes:
+            self.reach = TUNING.shorter_reach * min(self.reach, float(self.away.max()))
         fits = self._bytes(math.inf) <= TUNING.max_state_bytes
         products = sum(edges * reports for _, edges, reports in self._sizes(self.reach))
         if fits and products > max_share * len(graph) * len(self.homes):
@@ -534,8 +527,8 @@ class Plan:
         A sample of the reports is looked at, ``O(n)`` times their number.
         """
         n, k = self.graph.n, len(self.homes)
-        some = np.arange(0, k, -(-k // TUNING.max_sampled_reports))
-        step = max(1, TUNING.pairs_per_block // len(some))
+        some = np.arange(0, k, -(-k // TUNING.sampled_reports))
+        step = max(1, LENGTHS_AT_ONCE // len(some))
         blocks = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
         mean_cost, smooth = np.empty(n), np.empty(n)
         for rows in blocks:

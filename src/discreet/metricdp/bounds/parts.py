@@ -50,10 +50,6 @@ class _Tuning(NamedTuple):
     """Least ratio of a way by sides of triangles to the distance that adds a constraint. 10,000 junctions within 8 km,
     two per km, after 120 s: a bound of .8117, and of .8098 with 1.05; December 2026."""
 
-    max_gap_to_estimate: float = 0.01
-    """Gap between the bound of a part and the estimate of its loss at which its steps end: triangles alone cost
-    more."""
-
     relative_error: float = 1e-9
     """Share by which costs are reduced: more than the rounding of chords, arcs and weights."""
 
@@ -189,7 +185,6 @@ def bound_by_parts(
             costs,
             _near_pairs(space, flat, inside),
             epsilon,
-            gap=_TUNING.max_gap_to_estimate,
             time_limit=remaining,
             farthest=_TUNING.farthest_nats,
             threads=threads,

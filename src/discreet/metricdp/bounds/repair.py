@@ -60,6 +60,7 @@ from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
 from discreet.core.spaces.adjacency import compress_rows
+from discreet.core.spaces.lengths import LENGTHS_AT_ONCE
 from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
 
 if TYPE_CHECKING:
@@ -71,12 +72,6 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.spaces.adjacency import Adjacency
 
-_PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK = 64, 512
-"""Pivots and columns of a block in the closure of a matrix of lengths."""
-
-_PRODUCTS_AT_ONCE = 1 << 23
-"""Entries of neighbors that a mixture looks at together, to bound memory."""
-
 _MIN_ENTRY = {1: 2.0**-70, 2: 2.0**-132}
 """Least positive entry for one limb and for two: below the resolution of the rounding."""
 
@@ -86,17 +81,12 @@ _MAX_ROUNDS, _MAX_ROUNDS_OVER_ALL = 60, 12
 _SUFFICIENT_DELTA = Fraction(3, 4)
 """Delta at which one closure is always enough, if floats resolve the lengths."""
 
-_EQUAL_ROWS_DELTA = Fraction(1)
-"""Delta at which all rows of a component are equal."""
-
 
 class _Tuning(NamedTuple):
     """Limits of the repair, most of them upper ones."""
 
     unused_entry: float = 2.0**-60
     """Entries of an unused column: if all are at most this, the column becomes zero."""
-    zero_replacement: float = 1e-300
-    """Replacement of a zero in a used column, which the closure raises."""
     error_in_nats: float = 2.0**-40
     """Bound on the error of the floats below: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110
     by 2^-45, a sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
@@ -297,7 +287,7 @@ def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.flo
     labels = binding.components
     largest = np.zeros((int(labels.max()) + 1, table.shape[1]))
     np.maximum.at(largest, labels, table)
-    np.maximum(table, _TUNING.zero_replacement, out=table)
+    np.maximum(table, min(_MIN_ENTRY.values()), out=table)
     table[~(largest > _TUNING.unused_entry)[labels]] = 0.0
     return table
 
@@ -373,7 +363,7 @@ def _next_delta(delta: Fraction, frame: _Frame) -> Fraction:
     The latter at once if the frame's time is up; after it comes the one at which all rows are equal.
     """
     if delta >= _SUFFICIENT_DELTA:
-        return _EQUAL_ROWS_DELTA
+        return Fraction(1)
     return _SUFFICIENT_DELTA if frame.is_late() else min(10 * delta, _SUFFICIENT_DELTA)
 
 
@@ -521,7 +511,7 @@ def mix_with_private(
     room = 1 - np.exp(-(1 - 2 * beta) * shortest)
     factor = np.exp(-lengths)[:, None]
     needed = np.zeros_like(table)
-    width = max(1, _PRODUCTS_AT_ONCE // len(ends))
+    width = max(1, LENGTHS_AT_ONCE // len(ends))
     for first in range(0, table.shape[1], width):
         columns = slice(first, first + width)
         required = np.maximum.reduceat(factor * table[ends, columns], start[with_edges])
@@ -578,6 +568,6 @@ def _closed_factors(frame: _Frame, lengths: NDArray[np.float64]) -> NDArray[np.f
     table = np.full((frame.binding.n, frame.binding.n), np.inf)
     table[i, j] = table[j, i] = lengths
     np.fill_diagonal(table, 0.0)
-    close(table, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
+    close(table)
     np.negative(table, out=table)
     return np.asarray(np.exp(table, out=table))

@@ -59,9 +59,6 @@ _TOTALS_SHARES_OF_POINTS = (Fraction(1, 4), Fraction(1, 3))
 """The same for scattered points, where a round takes long: of 1,600 random points a
 few edges need 0.24 after 50 rounds, 0.22 after 100 and 0.206 however many there are (half a nat, November 2026)."""
 
-_EXPONENTIAL_TOTALS_SHARE = Fraction(1, 2)
-"""Share of epsilon for the row totals of the exponential mechanism, which never fails."""
-
 _MIN_SLACK_SHARE, _MAX_SLACK_SHARE = 1 / 5000, 1 / 10
 """Limits on the share of the columns' budget that is left to the rounding, which determines the lift."""
 
@@ -339,12 +336,12 @@ def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: 
             certificate = verify_anchored(channel, guarantee, totals_share=share)
             if certificate.passed:
                 return TailDesign(channel, guarantee, share, certificate, count)
-    channel = _to_integers(
-        space, guarantee, edges, (_EXPONENTIAL_TOTALS_SHARE, slack), np.ones(space.n)
-    )
-    certificate = verify_anchored(channel, guarantee, totals_share=_EXPONENTIAL_TOTALS_SHARE)
+    # The exponential mechanism spends as much on the row totals as on the columns, and never fails.
+    half = Fraction(1, 2)
+    channel = _to_integers(space, guarantee, edges, (half, slack), np.ones(space.n))
+    certificate = verify_anchored(channel, guarantee, totals_share=half)
     certificate.raise_for_failure()
-    return TailDesign(channel, guarantee, _EXPONENTIAL_TOTALS_SHARE, certificate, 0)
+    return TailDesign(channel, guarantee, half, certificate, 0)
 
 
 def _slack(guarantee: MetricDP, edges: Adjacency, *, uniform_cost: float = 50 / 16) -> Fraction:

@@ -43,10 +43,9 @@ class _Limits(NamedTuple):
     digits after the repair, which corrects it."""
 
     seconds_of_million: float = 8.0
-    power_of_coefficients: float = 1.85
-    """CPU seconds of the first program with a million coefficients, 1,000 junctions of Rome, and how they grow: a
-    program that would exceed its time is not built. 166 tails for 2,000 words took a sixth of that forecast; November
-    2026."""
+    """CPU seconds of the first program with a million coefficients, 1,000 junctions of Rome; they grow with the square,
+    or less. A program that would exceed its time is not built. 166 tails for 2,000 words took a sixth of that forecast;
+    November 2026."""
 
     seconds_without_limit: float = 0.27
     """Limit on that forecast where no time limit stops the solver: the programs of 400 secrets take five seconds."""
@@ -156,7 +155,7 @@ def best_heights(
     # HiGHS drops small coefficients.
     matrix = np.where(tails > HIGHS.small_matrix_value, tails, 0.0)
     coefficients = np.count_nonzero(matrix)
-    forecast = _LIMITS.seconds_of_million * (coefficients / 1e6) ** _LIMITS.power_of_coefficients
+    forecast = _LIMITS.seconds_of_million * (coefficients / 1e6) ** 2
     if forecast > (_LIMITS.seconds_without_limit if limits.solving is None else limits.solving):
         return None
     each = np.arange(len(tails))

@@ -73,52 +73,32 @@ class _Tuning(NamedTuple):
     225 random points, half a nat, had a gap of .13 % after 36 CPU seconds with 20 edges each, and .09 % after 15 with
     40; 400 places took 1.13 times the time to 1 % with 30; December 2026."""
 
-    growth_on_tiles: tuple[float, float] = (1.15, 2.0)
-    growth_on_arcs: tuple[float, float] = (1.1, 1.4)
-    """Factors of the number of steps from one evaluation, or from one offer of a channel, to the next: for tiles, whose
-    offers take longer, and if each evaluation adds arcs. With 1.4 for both 225 uniform points took 2.0 CPU seconds to
+    steps_per_offer: int = 2
+    """Least steps before an offer of a channel whatever its gap, in units of those before the last offer, or before the
+    first evaluation; and of the work of an offer. With 1.4 for the first 225 uniform points took 2.0 CPU seconds to
     1 %, and 1.8 with 2; November 2026."""
 
-    mending_steps: int = 36
-    """Time of mending along edges and of evaluating the bound, in steps."""
-
-    spacing_of_polishing: float = 1.2
-    """Least factor of the number of steps from one polishing to the next."""
-
-    looks_before_offer: int = 3
-    steps_per_work_of_offer: int = 2
-    """Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; least
-    steps between offers, in units of the work of an offer."""
-
-    least_gain: float = 1e-7
+    least_gain: float = 1e-6
     """Least relative rise of the bound for which multipliers replace the best ones: more than their rounding, so that
     what is listed proves more, too."""
 
-    least_gain_per_gap: float = 1e-3
     least_price_per_gap: float = 1.6e-2
-    """The same rise, and least price of an offer on tiles in units of the cost of a typical secret, both for each unit
-    of the requested gap. Of 2,000 junctions, gap 4 %, after 1,005 steps 8.7 million prices of 4e-5 or more proved
-    .84226, and 6.9 million of 6.4e-4 or more .84183; of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs
-    small prices matter: 2,000 words at gap 1 % had a bound of .745 with such a limit, of .770 without; Nov. 2026."""
+    """Least price of an offer on tiles, in units of the cost of a typical secret, for each unit of the requested gap.
+    Of 2,000 junctions, gap 4 %, after 1,005 steps 8.7 million prices of 4e-5 or more proved .84226, and 6.9 million
+    of 6.4e-4 or more .84183; of 1,000 after 218 steps there were 9.6 and 4.6 million. On arcs small prices matter:
+    2,000 words at gap 1 % had a bound of .745 with such a limit, of .770 without; Nov. 2026."""
 
-    mending_factor: float = 1.27
-    max_mending_factor: float = 4.0
-    polishing_share: float = 0.4
-    """First estimate of the loss added by mending, in units of that added by one round of raising, and its limit; first
-    estimate of the share of the gap that polishing closes."""
-
-    share_of_gap: float = 0.97
+    share_of_gap: float = 0.99
     """Share of the requested gap at which results are offered; the rest is for rounding."""
 
-    max_delta: float = 1e-3
-    """Limit on the share of epsilon that mending reserves for row sums other than 1; less where the loss is far below
-    that of the best constant report. 225 hexagons, four nats, never reached 1 % with .001 of epsilon, and after 3 CPU
-    seconds with a quarter of it; December 2026."""
+    delta_per_gap: float = 0.1
+    """Share of epsilon that mending reserves for row sums other than 1, for each unit of the requested gap; less where
+    the loss is far below that of the best constant report. 225 hexagons, four nats, never reached 1 % with .001 of
+    epsilon, and after 3 CPU seconds with a quarter of it; December 2026."""
 
-    overtime_seconds: float = 1.0
     overtime_share: float = 0.03
-    """Seconds beyond the limit within which an offer has to end by its forecast, and share of the limit more at which
-    one that takes longer is given up."""
+    """Share of the limit, beyond the seconds within which an offer has to end by its forecast, at which one that takes
+    longer is given up."""
 
     spare_time_for_offer: float = 1.4
     """Time of an offer that is put off, in units of its forecast: steps may take longer until then. With 1.25 some
@@ -127,15 +107,8 @@ class _Tuning(NamedTuple):
     handling_share: float = 0.2
     """Least time of repair and bound of an offer, as a share of that of polishing and mending."""
 
-    measuring_time: float = 2.0
-    """Time left, in units of that of the first offer, at which reports are merged to measure how many are left: twice
-    as many of a whole city as of its center, so that a round of mending takes twice the time."""
-
     merging_share_of_gap: float = 0.1
     """Limit on the loss added by merging reports before mending, as a share of the gap."""
-
-    merged_share: float = 0.25
-    """Least share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
 
     multipliers_per_mended_triple: float = 1.8
     """Work of mending and handing in for each triple of two secrets and a merged report, in multipliers of a step: 15
@@ -257,7 +230,7 @@ class _Run:
         self.limits, self.iterations = limits, iterations
         seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = start + seconds
-        self.end = self.stop + _TUNING.overtime_seconds + _TUNING.overtime_share * seconds
+        self.end = self.stop + self.limits.overtime + _TUNING.overtime_share * seconds
         self.near = near = OrderedProgram.of(part.cost, part.paths, part.homes)
         edges = near.renumber(part.binding)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
@@ -265,26 +238,24 @@ class _Run:
         self.plan = plan = _plan(near, edges, part, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = [] if plan.stars else steps_before_new_units(part.n)
-        self.state.least_gain = max(_TUNING.least_gain_per_gap * limits.gap, _TUNING.least_gain)
+        self.state.least_gain = _TUNING.least_gain
         self.least_price = BOUND_TUNING.least_price
         if not plan.stars:
             self.least_price = max(self.least_price, _TUNING.least_price_per_gap * limits.gap)
         edges = plan.graph if self.over_all_pairs else edges
         self.along_edges = AlongEdges(edges, part.nats(edges.lengths), limits.threads)
-        self.mending_factor = _TUNING.mending_factor
-        self.polishing_share = _TUNING.polishing_share
+        # Loss added by mending, in units of that added by one round of raising; share of the gap that polishing closes.
+        self.mending_factor, self.polishing_share = 1.0, 0.0
         self.gap_share = _TUNING.share_of_gap
         self.polished_at = 0
-        self.merged_share = 0.0
+        self.merged_share = 1.0
         first_look = _TUNING.steps_before_first_look * math.sqrt(part.n / 1000)
         self.look_at = int(first_look)
         # So that a short limit has a bound.
         self.bounded_at = {self.look_at // 4, self.look_at // 2}
-        growth = _TUNING.growth_on_arcs if plan.stars else _TUNING.growth_on_tiles
-        self.look_growth, self.offer_growth = growth
-        self.offer_at, self.offered_at = int(_TUNING.looks_before_offer * first_look), 0
+        self.offer_at, self.offered_at = int(_TUNING.steps_per_offer * first_look), 0
         self.step_seconds = self.look_seconds = 0.0
-        self.offer_seconds, self.upper = limits.handling, math.inf
+        self.offer_seconds, self.upper = limits.handling, limits.upper
         self.channel: NDArray[np.float64] | None = None
         self.offered_bound = -math.inf
         self.pool: ThreadPoolExecutor | None = None
@@ -320,7 +291,7 @@ class _Run:
                     state.update_best(self.pool)
                 last = state.count >= self.iterations
                 if last or state.count >= self.look_at:
-                    self.look_at = int(self.look_growth * state.count) + 1
+                    self.look_at = int(BOUND_TUNING.look_growth * state.count) + 1
                     candidate = self._look(last=last)
                     if candidate is not None or last:
                         return candidate or self._candidate(self._pop_channel(), self._pop_prices())
@@ -335,16 +306,13 @@ class _Run:
         channel = self._pop_channel() if self.limits.offer is None else None
         return self._candidate(channel, self._pop_prices())
 
-    def _steps_between_offers(self) -> float:
-        """Return how many steps to take before the next channel is offered."""
-        return _TUNING.steps_per_work_of_offer * self._work_of_mending()
-
     def _work_of_mending(self) -> float:
         """Estimate the work of mending and polishing, in steps."""
         if not self.over_all_pairs:
-            return _TUNING.mending_steps + BOUND_TUNING.polishing_steps
+            # Mending along edges takes no longer.
+            return 2 * BOUND_TUNING.polishing_steps
         n, n_reports = self.near.stated_cost.shape
-        triples = float(n * n * max(self.merged_share, _TUNING.merged_share) * n_reports)
+        triples = float(n * n * self.merged_share * n_reports)
         # Of a step, in multipliers of a tile, of which sixteen are one vector.
         work = self.plan.multipliers * (BOUND_TUNING.work_per_arc if self.plan.stars else 1)
         mending = _TUNING.multipliers_per_mended_triple * triples / work
@@ -368,29 +336,32 @@ class _Run:
         added = max(float(near.losses(matrix).sum()) - loss, 0.0)
         state.balance(own[1] - own[0], state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
-        hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
-        close = (
-            self._is_close(guess, hoped)
-            and state.count >= _TUNING.spacing_of_polishing * self.polished_at
-        )
+        upper = min(guess, self.upper)
+        hoped = state.best + self.polishing_share * max(upper - state.best, 0.0)
+        close = self._is_close(upper, hoped)
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
         # Added arcs make steps longer, so that an offer takes fewer of them. The first one waits for nothing: a channel
         # that is far from optimal still loses less than those without a search.
         since = state.count - self.offered_at if self.offered_at else math.inf
         self.look_seconds = clock() - begun
-        due = last or (state.count >= self.offer_at and since >= self._steps_between_offers())
+        due = last or (
+            state.count >= self.offer_at
+            and since >= _TUNING.steps_per_offer * self._work_of_mending()
+        )
         if not self.offered_at:
-            if not (
-                self.merged_share or self._has_time_for_offer(_TUNING.measuring_time, self.look_at)
-            ):
+            is_tight = not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
+            if is_tight and self.over_all_pairs and self.merged_share == 1.0:
                 # How long mending takes depends on how many columns are left for it.
                 self._merge_reports(matrix)
-            due |= not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
+                is_tight = not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
+            due |= is_tight
         if not (due or close):
             return None
         has_time, start = self._has_time_for_offer(), clock()
-        self._polish(guess)
+        self._polish(upper)
+        if self._is_close(self.upper, state.best):
+            return self._hand_in(clock() - start)
         if not (due or self._is_close(guess, state.best)):
             return None
         if not has_time:
@@ -399,7 +370,7 @@ class _Run:
         upper = self._mend(matrix)
         del matrix
         if added > 0 and math.isfinite(upper):
-            self.mending_factor = min(max((upper - loss) / added, 1.0), _TUNING.max_mending_factor)
+            self.mending_factor = max((upper - loss) / added, 1.0)
         # A channel that is not offered now would be lost at the end of time.
         if math.isinf(upper) or not (due or self.channel is not None):
             return None
@@ -415,7 +386,7 @@ class _Run:
         wait = max(at - self.state.count, 0) * self.step_seconds + (self.look_seconds if at else 0)
         seconds = spare * max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
         # The first channel may take all of the time after which it is given up.
-        until = self.stop + _TUNING.overtime_seconds if self.offered_at or at else self.end
+        until = self.stop + self.limits.overtime if self.offered_at or at else self.end
         return clock() + wait + seconds < until
 
     def _polish(self, upper: float) -> None:
@@ -444,7 +415,7 @@ class _Run:
 
     def _is_close(self, upper: float, lower: float) -> bool:
         """Return whether the bounds are within this run's share of the gap."""
-        return upper - lower <= self.gap_share * self.limits.gap * upper
+        return lower >= (1 - self.gap_share * self.limits.gap) * upper
 
     def _is_late(self) -> bool:
         """Report progress, and return whether the limit is over by so much that unfinished work is left."""
@@ -460,7 +431,7 @@ class _Run:
         constant, loss = near.stated_cost.sum(axis=0).min(), near.losses(matrix).sum()
         # Halving the loss takes about as many nats wherever it is, so that a share of epsilon adds more to a small one.
         steepness = max(1.0, math.log1p(float(constant) / max(float(loss), _LEAST_SUM)))
-        delta = min(_TUNING.max_delta, 0.1 * self.limits.gap + 1e-7) / steepness
+        delta = (_TUNING.delta_per_gap * self.limits.gap + _TUNING.least_gain) / steepness
         if self.over_all_pairs:
             matrix = self._merge_reports(matrix)
             nats = np.asarray(self.plan.rate * near.lengths, dtype=float)
@@ -501,7 +472,7 @@ class _Run:
         """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
-        self.offer_at, self.offered_at = int(self.offer_growth * count), count
+        self.offer_at, self.offered_at = _TUNING.steps_per_offer * count, count
         if offer is None:
             return self._candidate(self._pop_channel(), self._pop_prices()) if close else None
         handling = max(self.limits.handling, _TUNING.handling_share * seconds)

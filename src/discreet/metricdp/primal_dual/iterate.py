@@ -71,8 +71,11 @@ class TileState:
     X0: NDArray[np.float32] = field(init=False)
     L: NDArray[np.float32] = field(init=False)
     L0: NDArray[np.float32] = field(init=False)
+    R: NDArray[np.float32] = field(init=False)
     best_multipliers: NDArray[np.float32] = field(init=False)
     """Those of the best bound, as a table like ``L``; empty if they are not needed."""
+    best_scales: NDArray[np.float32] = field(init=False)
+    """The scales that they have: later ones would round them."""
 
     @property
     def arrays(self) -> TileArrays:
@@ -81,11 +84,11 @@ class TileState:
 
     def keep(self, factor: float) -> None:
         """Store the multipliers, times a factor, as the best ones. Linear."""
-        self.best_multipliers = self.L * np.float32(factor)
+        self.best_multipliers, self.best_scales = self.L * np.float32(factor), self.R
 
     def drop_best(self) -> None:
         """Free the memory of the best multipliers."""
-        self.best_multipliers = np.zeros_like(self.L[:0])
+        self.best_multipliers, self.best_scales = np.zeros_like(self.L[:0]), self.R
 
     def drop_point(self) -> None:
         """Free the memory of all that steps need; the best multipliers and their scales stay."""

@@ -50,37 +50,27 @@ class _Rounds(NamedTuple):
     sweeps: int = 2
     """Sweeps over the edges where an estimate is enough: one in each direction."""
 
-    min_for_forecast: int = 4
-    max_forecast: int = 8
-    """Rounds of U over all pairs from which the convergence is forecast, and largest number of further ones with which
-    the mean does not take over. Of 2,000 junctions the excess fell to .76 with a closure of U, and to .4 with the two
-    of a mean: 15 closures instead of 23."""
-
     first_along_edges: int = 8
     """Rounds along edges before those over all pairs, of which they save a third: on a spanner of 20,000 edges of 2,000
     junctions 18 closures were left of 23, of 1,000 junctions 8 of 15; November 2026."""
 
     over_all_pairs: int = 16
     along_edges: int = 64
-    at_larger_delta: int = 8
-    """Rounds of one kind after which the next comes, or delta is doubled in each further round of the last; limit on
-    those. 225 points on a line, .1 nats, took 36 to 49 rounds along edges; December 2026."""
+    """Rounds of one kind after which the next comes, sooner if more are forecast, or delta is doubled in each further
+    round of the last. 225 points on a line, .1 nats, took 36 to 49 rounds along edges; December 2026."""
 
-    row_sum_power: float = 1.7
-    """Power of the sums by which rows are divided between rounds of U. Over all pairs, with 1, differences of sums were
+    row_sum_power: float = 1.6
+    """Power of the sums by which rows are divided between rounds. Of U over all pairs, with 1, differences of sums were
     1.34 times their room after 18 rounds, with 1.5 .82 times after 14, with 1.7 .87 times after 12, with 1.9 1.15 times
-    after 18."""
-
-    mean_row_sum_power: float = 1.5
-    """The same between rounds of the mean: the two cities above took 13 of them with 1, 8 with 1.5, November 2026."""
-
-    zero_replacement: float = 1e-100
-    """Replacement of a zero, which U raises; its inverse is a float."""
+    after 18; two cities took 13 rounds of the mean with 1, 8 with 1.5; November 2026."""
 
     nats_in_single: float = 42.0
-    least_entry: float = math.exp(-42.0)
-    """Nats beyond which a factor over all pairs is 0, and least entry between rounds over all pairs: their products are
-    normal floats in single precision."""
+    """Nats beyond which a factor over all pairs is 0."""
+
+    @property
+    def least_entry(self) -> float:
+        """Least entry between rounds: its products with the factors are normal floats in single precision."""
+        return math.exp(-self.nats_in_single)
 
 
 _ROUNDS = _Rounds()
@@ -125,7 +115,7 @@ class AlongEdges:
 
         Once rows are divided by their sums, its loss is close to that of the mended matrix, in a twentieth of the time.
         """
-        positive = np.maximum(matrix, _ROUNDS.zero_replacement)
+        positive = np.maximum(matrix, _ROUNDS.least_entry)
         return self.at(0.0, max_sweeps=_ROUNDS.sweeps)(positive)
 
     def excess(self, logs: NDArray[np.float64]) -> float:
@@ -225,9 +215,9 @@ def mend(
         above = close(table)
         sums = above.sum(axis=1, keepdims=True, dtype=float)
         excess.append(closure.excess(np.log(sums[:, 0])) / (0.9 * delta))
-        if excess[-1] <= 1 or rounds == most + _ROUNDS.at_larger_delta or is_late():
+        if excess[-1] <= 1 or (rounds >= most and delta >= 0.5) or is_late():
             break
-        if not is_mean and (rounds == most or _is_slow(excess)):
+        if not is_mean and (rounds == most or _is_slow(excess, most - rounds)):
             is_mean = True
             rounds = 0
         elif rounds == most and precision is np.float32:
@@ -239,21 +229,21 @@ def mend(
             close = closure.at(delta)
         if is_mean:
             table = np.sqrt(above / close(1 / table.astype(precision)))
-            table /= table.sum(axis=1, keepdims=True) ** _ROUNDS.mean_row_sum_power
+            table /= table.sum(axis=1, keepdims=True) ** power
         else:
             table = above / sums**power
     return np.asarray(above / sums, dtype=float)
 
 
-def _is_slow(excess: list[float]) -> bool:
-    """Forecast whether U takes too many more rounds; from its decrease over two rounds, since it oscillates.
+def _is_slow(excess: list[float], rounds: int) -> bool:
+    """Forecast whether U takes more than `rounds`; from its decrease over two rounds, since it oscillates.
 
-    `excess` has one number for each round so far. False before there are enough rounds for a forecast.
+    `excess` has one number for each round so far. False before there are enough for a forecast.
     """
-    if len(excess) < _ROUNDS.min_for_forecast:
+    if len(excess) < 3:
         return False
     log_excess = math.log(excess[-1])
-    return log_excess > 0.5 * (math.log(excess[-3]) - log_excess) * _ROUNDS.max_forecast
+    return log_excess > 0.5 * (math.log(excess[-3]) - log_excess) * rounds
 
 
 def merge_reports(

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 class _Tuning(NamedTuple):
     """Limits on the edges of spanners, and their time."""
 
-    min_dense_degree: int = 18
-    """Constraints for each secret beyond which steps use a subset of them."""
-
     sparse_dilation: float = 1.1
     """Dilation of a sparse spanner. On 2,000 junctions the bound from this spanner was within 2 % of the best known
     one."""
@@ -35,8 +32,9 @@ class _Tuning(NamedTuple):
 
     edges_per_secret: int = 20
     edges_of_spanner: int = 20_000
-    """Limits on the edges of a spanner. Of 2,000 junctions, two per km, the bound after 1,477 steps was .831 with 8,400
-    edges, .840 with 12,300 and .845 with 19,000, in 34, 39 and 46 CPU seconds; November 2026."""
+    """Constraints for each secret beyond which steps use a subset of them; limits on the edges of a spanner. Of 2,000
+    junctions, two per km, the bound after 1,477 steps was .831 with 8,400 edges, .840 with 12,300 and .845 with 19,000,
+    in 34, 39 and 46 CPU seconds; November 2026."""
 
     share_for_finer: float = 0.75
     """Share of the limit on edges from which no finer spanner is tried: half the excess of the dilation took 1.4 times
@@ -58,7 +56,7 @@ _FINE_DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08)
 
 def is_dense(edges: Adjacency) -> bool:
     """Return whether so many constraints bind that steps on all of them are slow."""
-    return len(edges) > _TUNING.min_dense_degree * edges.n
+    return len(edges) > _TUNING.edges_per_secret * edges.n
 
 
 def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:

@@ -135,8 +135,6 @@ class Tile(TileState):
         # The padding of the last block.
         change[change == 0] = 1.0
         convert_multipliers(self.L, change, self.edges.pairs)
-        if len(self.best_multipliers):
-            convert_multipliers(self.best_multipliers, change, self.edges.pairs)
         self.X /= change
         self._measure(units)
 
@@ -175,7 +173,7 @@ class Tile(TileState):
         """
         i, j = self.edges.pairs.T
         listed = [Multipliers.empty()]
-        for block, (L, R) in enumerate(zip(self.best_multipliers, self.R, strict=False)):
+        for block, (L, R) in enumerate(zip(self.best_multipliers, self.best_scales, strict=False)):
             # The scale is that of the secret with the bounding probability: j if positive.
             price = np.where(L > 0, R[j], R[i]).astype(float)
             price *= np.abs(L) * self.shrink[:, None]
