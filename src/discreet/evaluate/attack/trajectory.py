@@ -7,6 +7,7 @@ gives the likeliest way. The first is the best guess step by step, the second th
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -315,15 +316,17 @@ def _guess_ways(
     by_step, estimates, ways = np.empty_like(seen), np.zeros_like(seen), np.empty_like(seen)
     trials, steps = seen.shape
     rows = max(1, MAX_LIKELIHOODS_AT_ONCE // (steps * channel.n_secrets))
-    for first in range(0, trials, rows):
-        block = slice(first, first + rows)
-        report("trajectories", done=first, total=trials)
-        beliefs = forward_backward(channel, moves, seen[block], known)
-        by_step[block] = beliefs.argmax(axis=-1)
-        if table is not None:
-            for t in range(steps):
-                estimates[block, t] = (beliefs[:, t] @ table).argmin(axis=-1)
-        ways[block] = viterbi(channel, moves, seen[block], known)
+    with ThreadPoolExecutor(1) as pool:
+        for first in range(0, trials, rows):
+            block = slice(first, first + rows)
+            report("trajectories", done=first, total=trials)
+            likeliest = pool.submit(viterbi, channel, moves, seen[block], known)
+            beliefs = forward_backward(channel, moves, seen[block], known)
+            by_step[block] = beliefs.argmax(axis=-1)
+            if table is not None:
+                for t in range(steps):
+                    estimates[block, t] = (beliefs[:, t] @ table).argmin(axis=-1)
+            ways[block] = likeliest.result()
     report("trajectories", done=trials, total=trials)
     return by_step, estimates, ways
 

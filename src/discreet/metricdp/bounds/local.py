@@ -68,7 +68,7 @@ class Tuning(NamedTuple):
     least_price: float = 1e-6
     """Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
     max_state_bytes: int = 3 * 2**30
-    shorter_reach: float = 0.9
+    shorter_reach: float = 0.8
     """Memory of all tiles, a fixed number, so that the same input gives the same bound; factor of their reach while
     they take more."""
     sampled_pairs: int = 1 << 24
