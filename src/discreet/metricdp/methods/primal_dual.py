@@ -346,21 +346,23 @@ class _Run:
         close = self._is_close(upper, hoped)
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
-        # Added arcs make steps longer, so that an offer takes fewer of them. The first one waits for nothing: a channel
-        # that is far from optimal still loses less than those without a search.
+        # Added arcs make steps longer, so that an offer takes fewer of them. The first one waits for no more than a
+        # channel that loses less than the caller's.
         since = state.count - self.offered_at if self.offered_at else math.inf
         self.look_seconds = clock() - begun
-        due = last or (
+        is_better = guess < self.upper
+        due = is_better and (
             state.count >= self.offer_at
             and since >= _TUNING.steps_per_offer * self._work_of_mending()
         )
-        if not self.offered_at:
+        if is_better and not self.offered_at:
             is_tight = not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
             if is_tight and self.over_all_pairs and self.merged_share == 1.0:
                 # How long mending takes depends on how many columns are left for it.
                 self._merge_reports(matrix)
                 is_tight = not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
             due |= is_tight
+        due |= last
         if not (due or close):
             return None
         has_time, start = self._has_time_for_offer(), clock()
