@@ -346,12 +346,11 @@ class _Run:
         close = self._is_close(upper, hoped)
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
-        # Added arcs make steps longer, so that an offer takes fewer of them. The first one waits for no more than a
-        # channel that loses less than the caller's.
+        # Added arcs make steps longer, so that an offer takes fewer of them.
         since = state.count - self.offered_at if self.offered_at else math.inf
         self.look_seconds = clock() - begun
         is_better = guess < self.upper
-        due = is_better and (
+        due = last or (
             state.count >= self.offer_at
             and since >= _TUNING.steps_per_offer * self._work_of_mending()
         )
@@ -362,12 +361,12 @@ class _Run:
                 self._merge_reports(matrix)
                 is_tight = not self._has_time_for_offer(_TUNING.spare_time_for_offer, self.look_at)
             due |= is_tight
-        due |= last
         if not (due or close):
             return None
         has_time, start = self._has_time_for_offer(), clock()
         self._polish(upper)
-        if self._is_close(self.upper, state.best):
+        if self._is_close(self.upper, state.best) or (due and not is_better):
+            # The bound alone, since the caller's channel is as good as one of this iterate.
             return self._hand_in(clock() - start)
         if not (due or self._is_close(guess, state.best)):
             return None
@@ -480,7 +479,8 @@ class _Run:
         """
         count, offer = self.state.count, self.limits.offer
         close = self._is_close(self.upper, self.state.best)
-        self.offer_at, self.offered_at = _TUNING.steps_per_offer * count, count
+        self.offer_at = _TUNING.steps_per_offer * count
+        self.offered_at = self.offered_at if self.channel is None else count
         if offer is None:
             return self._candidate(self._pop_channel(), self._pop_prices()) if close else None
         handling = max(self.limits.handling, _TUNING.handling_share * seconds)
