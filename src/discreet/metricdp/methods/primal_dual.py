@@ -224,10 +224,11 @@ def _nats_to_rare(cost: NDArray[np.float64]) -> float:
 class _Run:
     """State of one run: the steps, the best channel, and the offered channel and bound.
 
-    Steps, looks, offers and what is offered depend on the number of steps alone. The time limit decides only where
-    this sequence ends, so that a longer limit has every offer and bound of a shorter one: the run ends at an offer for
-    which there is no time. An exception is the first offer: it comes earlier if there is no time for it later, since
-    any channel of some steps is better than none.
+    Steps, looks, offers and what is offered depend on the number of steps, and on the loss of the caller's channel:
+    where that is as low, and once the bound is close to it, the bound is offered alone. The time limit decides only
+    where this sequence ends, so that with an equal channel of the caller a longer limit has every offer and bound of
+    a shorter one: the run ends at an offer for which there is no time. An exception is the first offer: it comes
+    earlier if there is no time for it later, since any channel of some steps is better than none.
     """
 
     def __init__(self, part: Part, limits: PartLimits, start: float, iterations: int) -> None:
